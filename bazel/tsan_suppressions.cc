@@ -1,8 +1,9 @@
 // Linked into every program under --config=tsan (see .bazelrc).
 //
-// Abseil's per-thread semaphore is posted by a futex call on memory whose mapping TSan saw earlier
-// as a plain write: the report is about mmap against futex, not about anybody's data. Data guarded
-// by an absl::Mutex is still checked, since the Mutex annotates itself.
+// Abseil's per-thread semaphore is posted by a futex call on memory whose
+// mapping TSan saw earlier as a plain write: the report is about mmap against
+// futex, not about anybody's data. Data guarded by an absl::Mutex is still
+// checked, since the Mutex annotates itself.
 
 extern "C" const char* __tsan_default_suppressions();
 
