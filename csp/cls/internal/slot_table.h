@@ -1,0 +1,146 @@
+// The locals of one fiber, or of one plain thread: a table indexed by the number of the Local.
+//
+// The owner keeps one word, the *root*: null, a LocalTable, or (low bit set) a LocalSnapshot of
+// inherited values that nobody has wanted to change yet.
+//
+//   open     the owner has, or may have, a mutable reference to the value; its box is the owner's
+//            alone. Every value of a Local that is not inherited is open.
+//   closed   a value put there by Set or Bind, not accessed since: its box may be shared, so
+//            children get it for a reference.
+//
+// What children get is a snapshot: immutable, counted, made when a Go finds that something has
+// changed, and then handed to all later children as one pointer. An open value may have been
+// changed through a reference that the owner keeps, so it is looked at by every Go: compared with
+// what the last child got where that is possible, else copied.
+//
+// Rejected: a linked chain of nodes, the newest first. It saves building a snapshot, but each
+// lookup walks it, and a value set again and again lengthens it without end unless it is rebuilt,
+// too. Rejected: noting an access instead of comparing. A reference kept over a Go would then
+// change a value without the next child's seeing it.
+//
+// Invariants
+//  1. Only the owner touches its root and table.
+//  2. The user's code (constructors, copies, destructors) may suspend, move to another thread, and
+//     use locals, which may move the table. After it everything is read anew from the root. The
+//     root's own address is good: a fiber keeps its control block, and a plain thread does not
+//     move.
+//  3. An open box has one reference.
+//  4. Slot 0 heads the ring of the slots in use, in the order of creation; Locals count from 1.
+#ifndef CSP_CLS_INTERNAL_SLOT_TABLE_H_
+#define CSP_CLS_INTERNAL_SLOT_TABLE_H_
+
+#include <cstdint>
+
+#include "csp/base/atomic.h"
+#include "csp/cls/internal/local_box.h"
+
+namespace csp::internal {
+
+class LocalSnapshot {
+ public:
+  // `size` slots, all empty.
+  static LocalSnapshot* Make(std::uint32_t size);
+
+  std::uint32_t size() const { return size_; }
+  LocalBox*& operator[](std::uint32_t id) { return reinterpret_cast<LocalBox**>(this + 1)[id]; }
+  LocalBox* Find(std::uint32_t id) { return id < size_ ? (*this)[id] : nullptr; }
+
+  void Share() { references_.fetch_add(1, std::memory_order_relaxed); }  // as LocalBox
+  // May run destructors of values.
+  void Drop();
+
+ private:
+  explicit LocalSnapshot(std::uint32_t size) : size_(size) {}
+
+  Atomic<std::uint32_t> references_{1};
+  const std::uint32_t size_;
+};
+
+struct LocalSlot {
+  void* value;    // if open
+  LocalBox* box;  // null: nothing here
+  std::uint32_t older, newer;
+};
+
+// A box on its way in or out of a slot, with its reference.
+struct HeldLocal {
+  LocalBox* box = nullptr;
+  bool open = false;
+};
+
+struct LocalTable {
+  // A Local whose value is being made or destroyed right now; on the owner's stack.
+  struct Busy {
+    std::uint32_t id;  // kSnapshot: a snapshot is being made
+    Busy* outer;
+  };
+  static constexpr std::uint32_t kSnapshot = 0;
+
+  std::uint32_t size;                // slots, slot 0 included
+  std::uint32_t open_inherited = 0;  // open values that children inherit
+  bool changed = false;              // since `given`, other than through open values
+  LocalSnapshot* inherited;          // from the parent; null if nothing
+  LocalSnapshot* given;              // what children get, if nothing has changed; null if nothing
+  Busy* busy = nullptr;
+
+  LocalSlot* slots() { return reinterpret_cast<LocalSlot*>(this + 1); }
+  LocalSlot* Find(std::uint32_t id) { return id < size ? &slots()[id] : nullptr; }
+  LocalBox* FindInherited(std::uint32_t id) {
+    return inherited != nullptr ? inherited->Find(id) : nullptr;
+  }
+  bool IsBusy(std::uint32_t id) const {
+    for (const Busy* entry = busy; entry != nullptr; entry = entry->outer) {
+      if (entry->id == id) return true;
+    }
+    return false;
+  }
+};
+
+// The root of the calling fiber; on a plain thread that of the thread.
+void*& LocalsRoot();
+
+inline bool IsSnapshot(const void* root) {
+  return (reinterpret_cast<std::uintptr_t>(root) & 1) != 0;
+}
+inline LocalSnapshot* SnapshotIn(void* root) {
+  return reinterpret_cast<LocalSnapshot*>(static_cast<char*>(root) - 1);
+}
+inline void* RootOf(LocalSnapshot* snapshot) {
+  return snapshot != nullptr ? reinterpret_cast<char*>(snapshot) + 1 : nullptr;
+}
+// Null if there is none.
+inline LocalTable* TableIn(void* root) {
+  return IsSnapshot(root) ? nullptr : static_cast<LocalTable*>(root);
+}
+
+// Makes sure that there is a table with the slot. Throws std::bad_alloc.
+LocalTable* EnsureSlot(void*& root, std::uint32_t id);
+
+// Puts `next` into the slot, which there is, and returns what was in it. A box that comes into an
+// empty slot is the youngest; one that replaces another takes over its age.
+HeldLocal ExchangeLocal(void* root, std::uint32_t id, HeldLocal next);
+
+// Marks a Local as busy for as long as it lives.
+class BusyLocal {
+ public:
+  BusyLocal(void*& root, std::uint32_t id) : root_(root), entry_{id, TableIn(root)->busy} {
+    TableIn(root_)->busy = &entry_;
+  }
+  ~BusyLocal() { TableIn(root_)->busy = entry_.outer; }
+  BusyLocal(const BusyLocal&) = delete;
+  BusyLocal& operator=(const BusyLocal&) = delete;
+
+ private:
+  void*& root_;
+  LocalTable::Busy entry_;
+};
+
+// Destroys all that hangs on the root, the youngest first.
+void DestroyLocals(void*& root);
+
+// The calling plain thread has got its first local: they are destroyed when it exits.
+void DestroyLocalsAtThreadExit();
+
+}  // namespace csp::internal
+
+#endif  // CSP_CLS_INTERNAL_SLOT_TABLE_H_
