@@ -1,0 +1,46 @@
+#include "csp/base/lock_rank.h"
+
+#include <cstdio>
+#include <cstdlib>
+
+#include "csp/base/thread_context.h"
+
+namespace csp::internal {
+
+const char* LockRankName(LockRank rank) {
+  switch (rank) {
+    case LockRank::kObject:
+      return "object";
+    case LockRank::kTimers:
+      return "timers";
+    case LockRank::kRegistry:
+      return "registry";
+    case LockRank::kQueue:
+      return "queue";
+    case LockRank::kPool:
+      return "pool";
+  }
+  return "?";
+}
+
+#ifndef NDEBUG
+
+// The ranks a thread holds are a bit set: no two locks of one rank are ever held.
+void CheckLockOrder(LockRank rank) {
+  const unsigned held = CurrentThread()->held_ranks;
+  if (held >> static_cast<unsigned>(rank) == 0) return;
+  const int highest = 31 - __builtin_clz(held);
+  std::fprintf(stderr, "csp: lock order: taking '%s' while holding '%s'\n", LockRankName(rank),
+               LockRankName(static_cast<LockRank>(highest)));
+  std::abort();
+}
+
+void NoteLocked(LockRank rank) { CurrentThread()->held_ranks |= 1U << static_cast<unsigned>(rank); }
+
+void NoteUnlocked(LockRank rank) {
+  CurrentThread()->held_ranks &= ~(1U << static_cast<unsigned>(rank));
+}
+
+#endif  // NDEBUG
+
+}  // namespace csp::internal

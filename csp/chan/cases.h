@@ -1,0 +1,119 @@
+// The events of a channel: OnRecv and OnSend.
+#ifndef CSP_CHAN_CASES_H_
+#define CSP_CHAN_CASES_H_
+
+#include <concepts>
+#include <memory>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "csp/base/panic.h"
+#include "csp/chan/internal/core.h"
+#include "csp/select/select_event.h"
+
+namespace csp {
+namespace internal {
+
+inline constexpr ParkReason kSendReason{"Send", "chan"};
+inline constexpr ParkReason kRecvReason{"Recv", "chan"};
+
+[[noreturn]] void ThrowSendOnClosed();
+
+// How an event holds on to its channel: `Core<T>*` borrows the caller's handle, CorePtr<T> owns
+// one.
+template <class T>
+Core<T>* CoreOf(Core<T>* core) {
+  return core;
+}
+template <class T>
+Core<T>* CoreOf(const CorePtr<T>& core) {
+  return core.get();
+}
+
+}  // namespace internal
+
+// A receive; its result is the value, or nothing if the channel is closed and drained.
+template <class T, class Hold>
+class RecvEvent final : public SelectEvent, public Case {
+ public:
+  using Result = std::optional<T>;
+
+  explicit RecvEvent(Hold hold)
+      : Case(Of(hold) != nullptr ? &Of(hold)->summary : nullptr, internal::Core<T>::kCanRecv),
+        hold_(std::move(hold)) {}
+
+  bool Poll() override { return core().TryRecv(value_) != internal::Passed::kNo; }
+  Arming Arm() override {
+    waiter.slot = &value_;
+    return core().ArmRecv(waiter) ? Arming::kArmed : Arming::kReady;
+  }
+  void Disarm() noexcept override { core().DisarmRecv(waiter); }
+  Result Take() { return std::move(value_); }
+
+  const internal::ParkReason& reason() const override { return internal::kRecvReason; }
+  const void* object() const override { return internal::CoreOf<T>(hold_); }
+
+  template <class F>
+  static constexpr void CheckHandler() {
+    static_assert(
+        std::is_invocable_v<F&, std::optional<T>> || !std::is_invocable_v<F&, T>,
+        "OnRecv() >> handler: the handler must take std::optional<T>, which is empty when "
+        "the channel is closed and drained");
+  }
+
+ private:
+  static internal::Core<T>* Of(const Hold& hold) { return internal::CoreOf<T>(hold); }
+  internal::Core<T>& core() { return *internal::CoreOf<T>(hold_); }
+
+  const Hold hold_;
+  std::optional<T> value_;
+};
+
+// A send. `Value` is T& for a value that stays the caller's until the send wins, and T for a copy
+// made beforehand. Take throws ClosedChannel if the channel was closed; the value is as it was.
+template <class T, class Hold, class Value>
+class SendEvent final : public SelectEvent, public Case {
+ public:
+  using Result = Unit;
+
+  template <class V>
+  SendEvent(Hold hold, V&& value)
+      : Case(Of(hold) != nullptr ? &Of(hold)->summary : nullptr, internal::Core<T>::kCanSend),
+        hold_(std::move(hold)),
+        value_(std::forward<V>(value)) {}
+
+  bool Poll() override {
+    const internal::Passed passed = core().TrySend(value_);
+    sent_ = passed == internal::Passed::kYes;
+    return passed != internal::Passed::kNo;
+  }
+  Arming Arm() override {
+    waiter.slot = std::addressof(value_);
+    return core().ArmSend(waiter) ? Arming::kArmed : Arming::kReady;
+  }
+  void Disarm() noexcept override { core().DisarmSend(waiter); }
+  bool Accept() override {
+    sent_ = waiter.ok;
+    return true;
+  }
+  Result Take() {
+    if (!sent_) internal::ThrowSendOnClosed();
+    return {};
+  }
+
+  const internal::ParkReason& reason() const override { return internal::kSendReason; }
+  const void* object() const override { return internal::CoreOf<T>(hold_); }
+
+ private:
+  static internal::Core<T>* Of(const Hold& hold) { return internal::CoreOf<T>(hold); }
+  internal::Core<T>& core() { return *internal::CoreOf<T>(hold_); }
+
+  const Hold hold_;
+  Value value_;
+  bool sent_ = false;
+};
+
+}  // namespace csp
+
+#endif  // CSP_CHAN_CASES_H_

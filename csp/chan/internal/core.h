@@ -1,0 +1,221 @@
+// A channel's state: what all its handles share.
+//
+// Invariants
+//  1. While a receiver waits undecided, the buffer is empty and no sender waits undecided in
+//  another
+//     select; while a sender waits undecided, the buffer is full.
+//  2. A value moves only after a claim has succeeded or the buffer has taken it: from the sender's
+//     frame, to the receiver's frame or the buffer. Whoever is not claimed is not touched.
+//  3. Close happens once. From then on nobody waits: receivers drain the buffer, senders are told.
+//  4. `summary` says, after each change under the lock, whether a receive or a send would be ready.
+//     A list that holds only decided waiters still counts as ready: then the look under the lock
+//     finds nobody, empties the list, and puts the summary right.
+//
+// Lock: `mu` guards everything but `references`. Under it: values move into and out of the buffer
+// (T's move constructor and destructor may not throw, and may not use csp). A hand-over from frame
+// to frame happens outside of it. Wakes happen after it has been released.
+//
+// Memory ordering (Go's): a send happens before the receive that gets the value; the k-th receive
+// happens before the (k + capacity)-th send completes; close happens before a receive that sees it.
+#ifndef CSP_CHAN_INTERNAL_CORE_H_
+#define CSP_CHAN_INTERNAL_CORE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <utility>
+
+#include "csp/base/atomic.h"
+#include "csp/base/leaning_lock.h"
+#include "csp/chan/internal/buffer.h"
+#include "csp/select/summary.h"
+#include "csp/select/wait_list.h"
+
+namespace csp::internal {
+
+enum class Passed : std::uint8_t { kYes, kNo, kClosed };
+
+template <class T>
+class Core {
+ public:
+  static constexpr std::uint64_t kCanRecv = 1;
+  static constexpr std::uint64_t kCanSend = 2;
+
+  explicit Core(std::size_t capacity) : summary(capacity > 0 ? kCanSend : 0), buffer(capacity) {}
+
+  // A send that does not wait. kNo and kClosed leave `value` as it is.
+  Passed TrySend(T& value) {
+    return SendOr(value, []() -> Waiter* { return nullptr; });
+  }
+
+  // A send, or a place to wait for one: if it cannot be done, links the waiter that `arm()`
+  // returns, if any. The waiter's slot is `value`.
+  template <class Arm>
+  Passed SendOr(T& value, Arm arm) {
+    std::unique_ptr<typename Buffer<T>::Chunk> chunk;
+    for (;;) {
+      std::unique_lock lock(mu);
+      if (closed) return Passed::kClosed;
+      if (Waiter* receiver = receivers.PopClaimed()) {
+        Summarize();
+        lock.unlock();
+        static_cast<std::optional<T>*>(receiver->slot)->emplace(std::move(value));
+        receiver->Wake();
+        return Passed::kYes;
+      }
+      if (buffer.full()) {
+        if (Waiter* waiter = arm()) senders.PushBack(*waiter);
+        Summarize();
+        return Passed::kNo;
+      }
+      if (buffer.NeedsChunk()) [[unlikely]] {
+        if (chunk == nullptr) {
+          lock.unlock();
+          chunk = Buffer<T>::MakeChunk();
+          continue;
+        }
+        buffer.AddChunk(std::move(chunk));
+      }
+      buffer.Push(std::move(value));
+      Summarize();
+      return Passed::kYes;
+    }
+  }
+
+  // A receive that does not wait. kClosed: closed and drained. `out` is empty before.
+  Passed TryRecv(std::optional<T>& out) {
+    return RecvOr(out, []() -> Waiter* { return nullptr; });
+  }
+
+  // The same for a receive; the waiter's slot is `out`.
+  template <class Arm>
+  Passed RecvOr(std::optional<T>& out, Arm arm) {
+    std::unique_lock lock(mu);
+    if (!buffer.empty()) {
+      out.emplace(std::move(buffer.front()));
+      buffer.Pop();
+      Waiter* sender = senders.PopClaimed();
+      if (sender != nullptr) {
+        buffer.Push(std::move(*static_cast<T*>(sender->slot)));
+        sender->ok = true;
+      }
+      Summarize();
+      lock.unlock();
+      if (sender != nullptr) sender->Wake();
+      return Passed::kYes;
+    }
+    if (Waiter* sender = senders.PopClaimed()) {  // unbuffered
+      Summarize();
+      lock.unlock();
+      out.emplace(std::move(*static_cast<T*>(sender->slot)));
+      sender->ok = true;
+      sender->Wake();
+      return Passed::kYes;
+    }
+    if (closed) return Passed::kClosed;
+    if (Waiter* waiter = arm()) receivers.PushBack(*waiter);
+    Summarize();
+    return Passed::kNo;
+  }
+
+  // Select's second look: true if `waiter` has been linked, false if the operation may be ready.
+  bool ArmSend(Waiter& waiter) {
+    const std::lock_guard lock(mu);
+    if (closed || !buffer.full() || receivers.HasRival(waiter.parker())) return false;
+    senders.PushBack(waiter);
+    Summarize();
+    return true;
+  }
+  bool ArmRecv(Waiter& waiter) {
+    const std::lock_guard lock(mu);
+    if (closed || !buffer.empty() || senders.HasRival(waiter.parker())) return false;
+    receivers.PushBack(waiter);
+    Summarize();
+    return true;
+  }
+  void DisarmSend(Waiter& waiter) {
+    const std::lock_guard lock(mu);
+    senders.Remove(waiter);
+    Summarize();
+  }
+  void DisarmRecv(Waiter& waiter) {
+    const std::lock_guard lock(mu);
+    receivers.Remove(waiter);
+    Summarize();
+  }
+
+  // False if it was closed before.
+  bool Close() {
+    WakeList wake;
+    {
+      const std::lock_guard lock(mu);
+      if (closed) return false;
+      closed = true;
+      wake.Claim(receivers, false);
+      wake.Claim(senders, false);
+      Summarize();
+    }
+    wake.WakeAll();
+    return true;
+  }
+
+  std::size_t size() const {
+    const std::lock_guard lock(mu);
+    return buffer.size();
+  }
+  bool is_closed() const {
+    const std::lock_guard lock(mu);
+    return closed;
+  }
+  std::size_t capacity() const { return buffer.capacity(); }
+
+  Summary summary;
+  Atomic<std::size_t> references{1};
+
+ private:
+  void Summarize() {
+    std::uint64_t ready = 0;
+    if (closed || !buffer.empty() || !senders.empty()) ready |= kCanRecv;
+    if (closed || !buffer.full() || !receivers.empty()) ready |= kCanSend;
+    summary.Set(ready);
+  }
+
+  mutable LeaningLock mu;
+  bool closed = false;
+  WaitList receivers;
+  WaitList senders;
+  Buffer<T> buffer;
+};
+
+// A counted reference to a core.
+template <class T>
+class CorePtr {
+ public:
+  CorePtr() = default;
+  explicit CorePtr(Core<T>* core) : core_(core) {}  // takes over one reference
+  CorePtr(const CorePtr& other) : core_(other.core_) {
+    if (core_ != nullptr) core_->references.fetch_add(1, std::memory_order_relaxed);
+  }
+  CorePtr(CorePtr&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
+  CorePtr& operator=(CorePtr other) noexcept {
+    std::swap(core_, other.core_);
+    return *this;
+  }
+  ~CorePtr() {
+    // acq_rel: what others did with the channel is visible to whoever destroys it.
+    if (core_ != nullptr && core_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      delete core_;
+    }
+  }
+
+  Core<T>* get() const { return core_; }
+
+ private:
+  Core<T>* core_ = nullptr;
+};
+
+}  // namespace csp::internal
+
+#endif  // CSP_CHAN_INTERNAL_CORE_H_

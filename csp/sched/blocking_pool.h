@@ -1,0 +1,59 @@
+// Threads for calls that block the thread: files, name lookup, other people's libraries. A runtime
+// has one pool; it starts threads as needed, up to a limit, and lets idle ones end.
+//
+// Lock: `mu_` guards everything; it is never held while a job runs.
+#ifndef CSP_SCHED_BLOCKING_POOL_H_
+#define CSP_SCHED_BLOCKING_POOL_H_
+
+#include <condition_variable>
+#include <cstddef>
+#include <mutex>
+
+#include "csp/base/intrusive_list.h"
+
+namespace csp::internal {
+
+class BlockingPool {
+ public:
+  // One call to make. `Run` must not throw; it is the pool's last touch of the job.
+  class Job : public ListNode<Job> {
+   public:
+    virtual void Run() noexcept = 0;
+
+   protected:
+    ~Job() = default;
+  };
+
+  BlockingPool() = default;
+  // Waits for the jobs at work; those not begun are run first.
+  ~BlockingPool();
+  BlockingPool(const BlockingPool&) = delete;
+  BlockingPool& operator=(const BlockingPool&) = delete;
+
+  // Runs `job` on some pool thread, in order of submission as threads come free. Never suspends.
+  // Throws std::system_error if the first thread cannot be started.
+  void Submit(Job* job);
+
+  std::size_t threads() const;
+  std::size_t idle_threads() const;
+  // True if no job waits or runs.
+  bool quiet() const;
+
+  static constexpr std::size_t kMaxThreads = 256;
+
+ private:
+  void ThreadMain();
+
+  mutable std::mutex mu_;
+  std::condition_variable work_;   // a job has come, or the pool is closing
+  std::condition_variable ended_;  // a thread has ended
+  IntrusiveList<Job> jobs_;
+  std::size_t waiting_jobs_ = 0;
+  std::size_t threads_ = 0;
+  std::size_t idle_ = 0;
+  bool closing_ = false;
+};
+
+}  // namespace csp::internal
+
+#endif  // CSP_SCHED_BLOCKING_POOL_H_

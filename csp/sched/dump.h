@@ -1,0 +1,25 @@
+// Who is there and what it waits for.
+//
+//   std::cerr << csp::DumpFibers();
+//
+//   fiber 17 "digester" parked in chan Recv on 0x55… for 1.2s, stack 128 KiB, spawned at
+//   Digest()+0x40 fiber 18 running, stack 128 KiB, spawned at main+0x1c task 19 not started,
+//   spawned at main+0x1c thread 4711 parked in task Join on 0x55… for 2s
+#ifndef CSP_SCHED_DUMP_H_
+#define CSP_SCHED_DUMP_H_
+
+#include <string>
+
+namespace csp {
+
+// Every fiber, unstarted task and plain thread that waits in csp, a line each. May be called from
+// any thread at any time, also from a debugger (`call csp::PrintFibers()`); what runs meanwhile may
+// appear as it was a moment ago.
+std::string DumpFibers();
+
+// DumpFibers to the standard error, for debuggers.
+void PrintFibers();
+
+}  // namespace csp
+
+#endif  // CSP_SCHED_DUMP_H_

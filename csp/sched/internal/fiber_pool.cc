@@ -1,0 +1,181 @@
+#include "csp/sched/internal/fiber_pool.h"
+
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <bit>
+#include <new>
+
+namespace csp::internal {
+namespace {
+
+#ifndef MADV_GUARD_INSTALL
+constexpr int kMadvGuardInstall = 102;  // linux/mman.h since 6.13
+#else
+constexpr int kMadvGuardInstall = MADV_GUARD_INSTALL;
+#endif
+
+constexpr std::size_t RoundUp(std::size_t size, std::size_t to) {
+  return (size + to - 1) / to * to;
+}
+
+constexpr std::size_t kFiberSize = RoundUp(sizeof(Fiber), 64);
+
+}  // namespace
+
+std::uint8_t StackClassFor(std::size_t size) {
+  const std::size_t rounded = std::bit_ceil(std::max(size, kMinStackSize));
+  return static_cast<std::uint8_t>(std::countr_zero(rounded / kMinStackSize));
+}
+
+FiberPool& FiberPool::Get() {
+  static FiberPool* pool = new FiberPool;
+  return *pool;
+}
+
+Fiber* FiberPool::Acquire(std::uint8_t stack_class) {
+  Cold stack;
+  {
+    const std::lock_guard lock(mu_);
+    Class& stacks = classes_[stack_class];
+    if (Fiber* fiber = stacks.hot) {
+      stacks.hot = fiber->next;
+      --stacks.hot_count;
+      return fiber;
+    }
+    if (!stacks.cold.empty()) {
+      stack = stacks.cold.back();
+      stacks.cold.pop_back();
+    } else if (!NextStack(stacks, stack_class, stack)) {
+      return nullptr;
+    }
+  }
+  return Heat(stack);
+}
+
+// Makes the control block; outside the lock, since it touches a fresh page.
+Fiber* FiberPool::Heat(const Cold& stack) {
+  Fiber* place = FiberAt(*stack.slab, stack.index);
+  auto* fiber = new (place) Fiber(stack.slab->base + stack.index * stack.slab->stride + kGuardSize,
+                                  stack.slab->stack_class);
+  fiber->slab = stack.slab;
+  fiber->slab_index = stack.index;
+  stack.slab->hot[stack.index].store(true, std::memory_order_release);
+  return fiber;
+}
+
+void FiberPool::Release(Fiber* list) {
+  std::size_t count = 1;
+  Fiber* last = list;
+  for (; last->next != nullptr; last = last->next) ++count;
+  const std::lock_guard lock(mu_);
+  Class& stacks = classes_[list->stack_class()];
+  last->next = stacks.hot;
+  stacks.hot = list;
+  stacks.hot_count += count;
+}
+
+std::size_t FiberPool::Trim(std::size_t keep, std::size_t limit) {
+  std::size_t trimmed = 0;
+  const std::lock_guard lock(mu_);
+  for (Class& stacks : classes_) {
+    while (stacks.hot_count > keep && trimmed < limit) {
+      Fiber* fiber = stacks.hot;
+      auto* slab = static_cast<Slab*>(fiber->slab);
+      const std::size_t index = fiber->slab_index;
+      stacks.hot = fiber->next;
+      --stacks.hot_count;
+      slab->hot[index].store(false, std::memory_order_release);
+      fiber->~Fiber();
+      madvise(slab->base + index * slab->stride + kGuardSize, slab->stride - kGuardSize,
+              MADV_DONTNEED);
+      stacks.cold.push_back({slab, index});
+      ++trimmed;
+    }
+  }
+  return trimmed;
+}
+
+FiberPool::Counts FiberPool::counts() {
+  Counts counts;
+  ForEachHot([&](Fiber*) { ++counts.hot; });
+  const std::lock_guard lock(mu_);
+  for (const Class& stacks : classes_) counts.free += stacks.hot_count;
+  for (std::size_t i = 0; i < slab_count_.load(std::memory_order_relaxed); ++i) {
+    counts.mapped += slabs_[i].load(std::memory_order_relaxed)->stacks;
+  }
+  return counts;
+}
+
+Fiber* FiberPool::FindByGuard(const void* address) {
+  const auto* byte = static_cast<const char*>(address);
+  for (std::size_t i = 0; i < slab_count_.load(std::memory_order_acquire); ++i) {
+    const Slab& slab = *slabs_[i].load(std::memory_order_relaxed);
+    if (byte < slab.base || byte >= slab.base + slab.stacks * slab.stride) continue;
+    const std::size_t index = static_cast<std::size_t>(byte - slab.base) / slab.stride;
+    const bool in_guard = static_cast<std::size_t>(byte - slab.base) % slab.stride < kGuardSize;
+    if (!in_guard || !slab.hot[index].load(std::memory_order_acquire)) return nullptr;
+    return FiberAt(slab, index);
+  }
+  return nullptr;
+}
+
+Fiber* FiberPool::FiberAt(const Slab& slab, std::size_t index) {
+  char* end = slab.base + (index + 1) * slab.stride;
+  return std::launder(reinterpret_cast<Fiber*>(end - kFiberSize));
+}
+
+bool FiberPool::InstallGuard(Slab& slab, std::size_t index) {
+  char* guard = slab.base + index * slab.stride;
+  // LeakSanitizer scans stacks by what /proc/self/maps says is readable, and an installed guard
+  // still looks so: under ASan every guard is a mapping.
+  if (!kAsan && !slab.mprotect_guards) {
+    if (madvise(guard, kGuardSize, kMadvGuardInstall) == 0) return true;
+    slab.mprotect_guards = true;  // an old kernel, or mlockall
+  }
+  return mprotect(guard, kGuardSize, PROT_NONE) == 0;
+}
+
+bool FiberPool::NextStack(Class& stacks, std::uint8_t stack_class, Cold& out) {
+  if (stacks.slab == nullptr || stacks.carved == stacks.slab->stacks) {
+    Slab* slab = MapSlab(stack_class);
+    if (slab == nullptr) return false;
+    stacks.slab = slab;
+    stacks.carved = 0;
+  }
+  if (!InstallGuard(*stacks.slab, stacks.carved)) return false;
+  out = {stacks.slab, stacks.carved++};
+  return true;
+}
+
+FiberPool::Slab* FiberPool::MapSlab(std::uint8_t stack_class) {
+  const std::size_t count = slab_count_.load(std::memory_order_relaxed);
+  if (count == kMaxSlabs) return nullptr;
+  const std::size_t stride = StackSizeOf(stack_class) + kGuardSize;
+  // Where the address space is limited, smaller slabs still fit.
+  for (std::size_t stacks = std::max<std::size_t>(1, kSlabSize / stride); stacks > 0; stacks /= 2) {
+    void* base = mmap(nullptr, stacks * stride, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
+    if (base == MAP_FAILED) continue;
+    // A huge page would make every parked fiber cost 2 MiB.
+    madvise(base, stacks * stride, MADV_NOHUGEPAGE);
+    auto* slab = new (std::nothrow) Slab;
+    auto* hot = new (std::nothrow) Atomic<bool>[stacks] {};
+    if (slab == nullptr || hot == nullptr) {
+      munmap(base, stacks * stride);
+      delete slab;
+      delete[] hot;
+      return nullptr;
+    }
+    *slab = {static_cast<char*>(base), stride, stacks, stack_class, false, hot};
+#ifdef CSP_ASAN
+    __lsan_register_root_region(base, stacks * stride);
+#endif
+    slabs_[count].store(slab, std::memory_order_relaxed);
+    slab_count_.store(count + 1, std::memory_order_release);
+    return slab;
+  }
+  return nullptr;
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,62 @@
+#include "csp/sched/internal/overflow_report.h"
+
+#include <signal.h>
+#include <unistd.h>
+
+#include <cinttypes>
+#include <cstdio>
+#include <mutex>
+
+#include "csp/sched/internal/fiber_pool.h"
+
+namespace csp::internal {
+namespace {
+
+struct sigaction previous;
+
+// snprintf is not on the list of async-signal-safe functions, but with these conversions glibc's
+// neither allocates nor locks; and the process is dying.
+void Report(const Fiber& fiber) {
+  char name[Fiber::kNameSize];
+  fiber.CopyName(name);
+  char text[400];
+  const int length = std::snprintf(
+      text, sizeof text,
+      "csp: stack overflow in fiber %" PRIu64
+      "%s%s, stack of %zu KiB, spawned at %p; give it more by GoOptions::stack_size or "
+      "RunOptions::stack_size\n",
+      fiber.number(), name[0] != '\0' ? " " : "", name, StackSizeOf(fiber.stack_class()) >> 10,
+      fiber.spawn_site.load(std::memory_order_relaxed));
+  if (length > 0) {
+    [[maybe_unused]] const auto written =
+        write(STDERR_FILENO, text, static_cast<std::size_t>(length));
+  }
+}
+
+void OnSegv(int signal, siginfo_t* info, void* context) {
+  if (const Fiber* fiber = FiberPool::Get().FindByGuard(info->si_addr)) Report(*fiber);
+  if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
+    previous.sa_sigaction(signal, info, context);
+  } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
+    previous.sa_handler(signal);
+  } else {
+    // The faulting instruction runs again and meets the default action.
+    ::signal(SIGSEGV, SIG_DFL);
+  }
+}
+
+}  // namespace
+
+void InstallOverflowReport() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    FiberPool::Get();  // made before a handler could need it
+    struct sigaction action {};
+    action.sa_sigaction = &OnSegv;
+    action.sa_flags = SA_SIGINFO | SA_ONSTACK;
+    sigemptyset(&action.sa_mask);
+    sigaction(SIGSEGV, &action, &previous);
+  });
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,49 @@
+#include "csp/sched/internal/ready_queue.h"
+
+#include <algorithm>
+
+namespace csp::internal {
+
+void ReadyQueue::Add(Loot& loot) {
+  lock_.EnterAsOwner();
+  while (Fiber* fiber = loot.fibers.PopFront()) Append(fiber);
+  std::size_t newborns = newborn_count();
+  while (TaskRecord* task = loot.newborns.PopFront()) {
+    newborns_.PushBack(task);
+    ++newborns;
+  }
+  NoteNewborns(newborns);
+  lock_.LeaveAsOwner();
+}
+
+void ReadyQueue::StealSince(const Sight& before, bool slot_too, Loot& loot) {
+  lock_.EnterAsVisitor();
+  Fiber* slot = slot_.load(std::memory_order_relaxed);
+  if (slot_too && slot != nullptr && slot == before.slot) {
+    slot_.store(nullptr, std::memory_order_relaxed);
+    loot.fibers.PushBack(slot);
+    loot.count = 1;
+  } else if (before.pushed > popped_.value()) {
+    TakeFibers(before.pushed - popped_.value(), loot);
+  } else if (before.oldest_newborn != nullptr && newborns_.front() == before.oldest_newborn) {
+    const std::size_t count = newborn_count();
+    const std::size_t take = std::min<std::size_t>(count - count / 2, kMostLoot);
+    for (; loot.count < take; ++loot.count) loot.newborns.PushBack(newborns_.PopFront());
+    NoteNewborns(count - take);
+  }
+  lock_.LeaveAsVisitor();
+}
+
+void ReadyQueue::StealFibers(Loot& loot) {
+  lock_.EnterAsVisitor();
+  TakeFibers(pushed_.value() - popped_.value(), loot);
+  lock_.LeaveAsVisitor();
+}
+
+void ReadyQueue::TakeFibers(std::uint64_t waiting, Loot& loot) {
+  const std::uint64_t take = std::min(waiting - waiting / 2, kMostLoot);
+  for (; loot.count < take; ++loot.count) loot.fibers.PushBack(fibers_.PopFront());
+  popped_.Add(take);
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,19 @@
+// The runtimes that live, for dumps and the deadlock report.
+#ifndef CSP_SCHED_INTERNAL_RUNTIMES_H_
+#define CSP_SCHED_INTERNAL_RUNTIMES_H_
+
+#include <functional>
+
+namespace csp::internal {
+
+class Runtime;
+
+void RegisterRuntime(Runtime* runtime);
+void UnregisterRuntime(Runtime* runtime);
+
+// Holds the registry meanwhile: no runtime comes or goes.
+void ForEachRuntime(const std::function<void(Runtime&)>& visit);
+
+}  // namespace csp::internal
+
+#endif  // CSP_SCHED_INTERNAL_RUNTIMES_H_

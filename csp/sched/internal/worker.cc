@@ -1,0 +1,306 @@
+#include "csp/sched/internal/worker.h"
+
+#include <exception>
+
+#include "csp/base/clock.h"
+#include "csp/base/leaning_lock.h"
+#include "csp/base/panic.h"
+#include "csp/sched/internal/fiber_pool.h"
+#include "csp/sched/internal/thread_setup.h"
+#include "csp/sched/runtime.h"
+
+namespace csp::internal {
+
+using boost::context::detail::transfer_t;
+
+Worker::Worker(Runtime& runtime, int index)
+    : runtime_(runtime), index_(index), random_(NextRandomSeed()) {}
+
+Worker::~Worker() {
+  timers_.Orphan();
+  if (stacks_ != nullptr) FiberPool::Get().Release(stacks_);
+}
+
+void Worker::Run() {
+  thread_ = CurrentThread();
+  thread_->worker = this;
+  exceptions_ = ThreadExceptionState();
+  SetUpThread(root_);
+  AcquireLeanRecord();
+  coarse_now_.store(NowNanos(), std::memory_order_relaxed);
+  sightings_ = std::make_unique<Sighting[]>(static_cast<std::size_t>(runtime_.worker_count()));
+  for (;;) {
+    Runnable next = Next();
+    if (!next) next = FindWork();
+    if (!next) break;
+    SwitchTo(root_, nullptr, next);
+  }
+  ReleaseLeanRecord();
+  TearDownThread();
+  thread_->worker = nullptr;
+}
+
+// --- Switching.
+
+void Worker::Yield(Fiber& self, bool voluntary) {
+  if (self.home != nullptr) {
+    inbox_.Push(&self);
+  } else {
+    if (voluntary) yields_.Add();
+    PushReady(&self);
+    AfterLocalPush();
+  }
+  Leave(self);
+}
+
+void Worker::SwitchAway(Fiber& finished, Runnable next) {
+  void* point = nullptr;
+  Context& to = Resolve(next, point);
+  departing_ = &finished.context;
+  finished_ = &finished;
+  SwitchContext(finished.context, to, point, this, true);
+  __builtin_unreachable();
+}
+
+// The context to switch to and its point: the root where there is nothing to run, no stack to run
+// it on, or where the chosen fiber takes too long to leave the worker that it is on.
+Context& Worker::Resolve(Runnable next, void*& point) {
+  Fiber* fiber = next.fiber;
+  if (fiber == nullptr && next.task != nullptr) fiber = Start(next.task);
+  if (fiber != nullptr) {
+    point = fiber->context.point.load(std::memory_order_acquire);
+    if (point == nullptr) [[unlikely]] {
+      point = AwaitPoint(*fiber);
+    }
+    if (point != nullptr) {
+      arriving_ = fiber;
+      return fiber->context;
+    }
+  }
+  point = root_.point.load(std::memory_order_relaxed);
+  return root_;
+}
+
+void* Worker::AwaitPoint(Fiber& fiber) {
+  constexpr int kSpins = 500;  // some ten microseconds; the usual departure takes tens of ns
+  for (int i = 0; i < kSpins; ++i) {
+    CpuRelax();
+    if (void* point = fiber.context.point.load(std::memory_order_acquire)) return point;
+  }
+  if (fiber.home != nullptr) {
+    inbox_.Push(&fiber);
+  } else {
+    PushReady(&fiber);
+  }
+  return nullptr;
+}
+
+// A fiber's bottom frame: runs tasks, one after another, until there is a started fiber to switch
+// to. A newborn of the same stack size is taken over without a switch.
+void Worker::FiberMain(transfer_t transfer) {
+  Fiber& self = *static_cast<Worker*>(transfer.data)->arriving_;
+  Worker* worker = Arrive(self.context, &self, transfer);
+  for (;;) {
+    self.task->Run();
+    worker = CurrentThread()->worker;  // the task may have moved
+    worker->FinishTask(self);
+    worker = CurrentThread()->worker;
+    const Runnable next = worker->Next();
+    if (next.task == nullptr || next.task->stack_class != self.stack_class()) {
+      worker->SwitchAway(self, next);
+    }
+    self.Bind(next.task, &worker->runtime_);
+    worker->thread_->budget = kOperationBudget;
+  }
+}
+
+void Worker::FinishTask(Fiber& fiber) {
+  TaskRecord* task = fiber.task;
+  fiber.Unbind();
+  task->fiber.store(nullptr, std::memory_order_release);
+  task->Finished();
+  counters.finished.Add();
+  if (runtime_.stopping()) [[unlikely]] {
+    runtime_.NoteFinished();
+  }
+}
+
+Fiber* Worker::Start(TaskRecord* task) {
+  Fiber* fiber = TakeStack(task->stack_class);
+  if (fiber == nullptr) {
+    task->Fail(std::make_exception_ptr(NoStack(
+        "Go: no stack could be had for the task; raise vm.max_map_count, RLIMIT_AS (ulimit -v) or "
+        "vm.overcommit_memory, or run fewer tasks at a time")));
+    task->Finished();
+    counters.finished.Add();
+    return nullptr;
+  }
+  fiber->Bind(task, &runtime_);
+  PrepareContext(fiber->context, fiber, &Worker::FiberMain);
+  return fiber;
+}
+
+Fiber* Worker::TakeStack(std::uint8_t stack_class) {
+  Fiber* fiber = stacks_;
+  if (fiber != nullptr && stack_class == fiber->stack_class()) {
+    stacks_ = fiber->next;
+    --stack_count_;
+    return fiber;
+  }
+  return FiberPool::Get().Acquire(stack_class);
+}
+
+void Worker::KeepStack(Fiber* fiber) {
+#ifdef CSP_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(fiber->stack_low(), fiber->stack_size());
+#endif
+  if (fiber->stack_class() != runtime_.default_stack_class()) {
+    fiber->next = nullptr;
+    FiberPool::Get().Release(fiber);
+    return;
+  }
+  fiber->next = stacks_;
+  stacks_ = fiber;
+  if (++stack_count_ <= kCachedStacks) return;
+  // Keep the half used last.
+  Fiber* last = stacks_;
+  for (std::uint32_t i = 1; i < kCachedStacks / 2; ++i) last = last->next;
+  Fiber* rest = last->next;
+  last->next = nullptr;
+  stack_count_ = kCachedStacks / 2;
+  FiberPool::Get().Release(rest);
+}
+
+// --- Choosing.
+
+Runnable Worker::Next() {
+  ticks_.Add();
+  const std::uint64_t tick = ticks_.value();
+  if (runtime_.frozen()) [[unlikely]] {
+    runtime_.Freeze();
+  }
+  if (tick % kMaintainEvery == 0) [[unlikely]] {
+    if (Runnable next = Maintain()) return next;
+  }
+  if (!inbox_.empty()) [[unlikely]] {
+    Fiber* fiber = nullptr;
+    if (inbox_.PopFibers(&fiber, 1) == 1) return {fiber, nullptr};
+    if (TaskRecord* task = inbox_.PopTask()) return {nullptr, task};
+  }
+  if (Runnable next = ready_.Pop(tick % kNewbornEvery == 0, tick % kSlotBudget == 0)) return next;
+  return TakeGlobal(kMaintainEvery);
+}
+
+// What must be looked at now and then however much there is to do: without it a busy worker would
+// never see what came from outside.
+Runnable Worker::Maintain() {
+  const std::uint64_t tick = ticks_.value();
+  const bool has_sources = runtime_.poller().HasSources();
+  if (tick % kCoarseNowEvery == 0 || timers_.next_hint() != kForever || has_sources) {
+    const std::int64_t now = NowNanos();
+    coarse_now_.store(now, std::memory_order_relaxed);
+    if (timers_.next_hint() <= now) FireTimers(*this, now);
+    if (has_sources) runtime_.PollNow(now);
+  }
+  if (tick % kOldestNewbornEvery == 0) {
+    if (TaskRecord* task = ready_.PopOldestNewborn()) return {nullptr, task};
+  }
+  return TakeGlobal(kMaintainEvery);
+}
+
+Runnable Worker::TakeGlobal(std::size_t limit) {
+  InjectQueue& global = runtime_.inject();
+  if (global.empty()) return {};
+  Fiber* fibers[kMaintainEvery];
+  const std::size_t count = global.PopFibers(fibers, limit);
+  for (std::size_t i = 1; i < count; ++i) PushReady(fibers[i]);
+  if (count > 0) {
+    // Tasks that foreign threads spawned take turns with fibers that they woke.
+    if (TaskRecord* task = global.PopTask()) {
+      PushReady(fibers[0]);
+      return {nullptr, task};
+    }
+    return {fibers[0], nullptr};
+  }
+  return {nullptr, global.PopTask()};
+}
+
+void Worker::Schedule(Fiber* fiber) {
+  counters.wakeups.Add();
+  if (fiber->home != nullptr) [[unlikely]] {
+    fiber->home->PushInbox(fiber);
+    return;
+  }
+  ready_.PushNext(fiber);
+  AfterLocalPush();
+}
+
+void Worker::Spawn(TaskRecord* task) {
+  if (last_number_ == end_number_) {
+    constexpr std::uint64_t kBlock = 1024;
+    last_number_ = Runtime::TakeNumbers(kBlock);
+    end_number_ = last_number_ + kBlock;
+  }
+  task->number = ++last_number_;
+  counters.spawned.Add();
+  if (task->pinned) {
+    task->home = this;
+    inbox_.Push(task);
+    return;
+  }
+  ready_.PushNewborn(task);
+  AfterLocalPush();
+}
+
+void Worker::AfterLocalPush() {
+  if (runtime_.idle().WakeAfterLocalPush()) [[unlikely]] {
+    runtime_.poller().Break();
+  }
+}
+
+void Worker::PushReady(Fiber* fiber) {
+  if (fiber->home != nullptr) [[unlikely]] {
+    fiber->home->PushInbox(fiber);
+  } else {
+    ready_.PushBack(fiber);
+  }
+}
+
+void Worker::PushInbox(Fiber* fiber) {
+  inbox_.Push(fiber);
+  SummonIfIdle();
+}
+
+void Worker::PushInbox(TaskRecord* task) {
+  inbox_.Push(task);
+  SummonIfIdle();
+}
+
+void Worker::SummonIfIdle() {
+  switch (runtime_.idle().Summon(seat_)) {
+    case Idle::Summons::kNone:
+      break;
+    case Idle::Summons::kCall:
+      runtime_.Call(seat_);
+      break;
+    case Idle::Summons::kBreak:
+      runtime_.poller().Break();
+      break;
+  }
+}
+
+void Worker::FireTimers(Worker& by, std::int64_t now) {
+  constexpr std::size_t kBatch = 64;
+  Timer::Fired fired[kBatch];
+  std::size_t count;
+  do {
+    count = timers_.FireDue(now, fired, kBatch);
+    by.counters.timers_fired.Add(count);
+    for (std::size_t i = 0; i < count; ++i) {
+      if (fired[i].unpark != nullptr) fired[i].unpark->Unpark();
+      if (fired[i].spawn != nullptr) by.Spawn(fired[i].spawn);
+    }
+  } while (count == kBatch);
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,224 @@
+// A worker: one thread that runs fibers. What it runs next, in this order:
+//
+//   1. every kMaintainEvery switches: timers, the global queue, the oldest newborn, the poller
+//   2. the LIFO slot: the fiber that the running one has just woken (all but every kSlotBudget-th
+//   time)
+//   3. every kNewbornEvery switches: the newest newborn
+//   4. other fibers, oldest first
+//   5. newborns, newest first
+//   6. the inbox and the global queue
+//   7. what others have had waiting for too long (watch.cc)
+//
+// A fiber that suspends chooses its successor itself, on its own stack, and switches to it
+// directly; the thread's own stack (`root_`) runs only where there is nothing to do.
+//
+// Invariants
+//  1. Fields marked "owner" are touched by code running on this worker's thread only.
+//  2. A fiber may be in a queue, even in another worker's hands, before it has been switched away
+//     from: its context's point is null until then, and whoever wants to resume it waits for the
+//     point, for a bounded time, then puts the fiber back and goes to its root. (Two workers that
+//     want each other's departing fiber would otherwise wait for ever.)
+//  3. After any switch the code is perhaps on another worker; the switch hands that worker over.
+#ifndef CSP_SCHED_INTERNAL_WORKER_H_
+#define CSP_SCHED_INTERNAL_WORKER_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "csp/base/cache_line.h"
+#include "csp/base/random.h"
+#include "csp/base/thread_context.h"
+#include "csp/sched/internal/counter.h"
+#include "csp/sched/internal/fiber.h"
+#include "csp/sched/internal/idle.h"
+#include "csp/sched/internal/inject_queue.h"
+#include "csp/sched/internal/ready_queue.h"
+#include "csp/sched/internal/timer_heap.h"
+
+namespace csp::internal {
+
+class Runtime;
+
+// Operations that a fiber may do without suspending before it yields.
+inline constexpr int kOperationBudget = 128;
+
+class Worker {
+ public:
+  Worker(Runtime& runtime, int index);
+  ~Worker();
+  Worker(const Worker&) = delete;
+  Worker& operator=(const Worker&) = delete;
+
+  Runtime& runtime() const { return runtime_; }
+  int index() const { return index_; }
+
+  // The thread's main function; returns when the runtime stops.
+  void Run();
+
+  // --- From the running fiber.
+
+  [[gnu::always_inline]] void Park(Fiber& self);
+  // `voluntary`: the fiber has no reason to stay with its neighbours (watch.cc).
+  void Yield(Fiber& self, bool voluntary);
+
+  // --- From this worker's thread.
+
+  // `fiber` is ready: it runs next, unless others are woken after it.
+  void Schedule(Fiber* fiber);
+  void Spawn(TaskRecord* task);
+  TimerHeap& timers() { return timers_; }
+  Random& random() { return random_; }
+  // csp's time as this worker last read it: at most 256 switches old, or as old as the fiber that
+  // runs. For notes and dumps.
+  std::int64_t CoarseNow() const { return coarse_now_.load(std::memory_order_relaxed); }
+
+  // --- From anywhere.
+
+  // Pinned work.
+  void PushInbox(Fiber* fiber);
+  void PushInbox(TaskRecord* task);
+  void SummonIfIdle();
+
+  struct Counters {
+    Counter spawned, finished, parks, wakeups, steals, select_retries, timers_fired;
+  };
+  Counters counters;
+
+  std::uint64_t switches() const { return ticks_.value(); }
+
+  template <class Visit>
+  void ForEachUnstarted(Visit visit) {
+    ready_.ForEachNewborn(visit);
+    inbox_.ForEachTask(visit);
+  }
+  std::size_t timer_count() const { return timers_.size(); }
+
+  // Fires the due timers of this worker's heap on `by`, which may be another worker.
+  void FireTimers(Worker& by, std::int64_t now);
+
+ private:
+  friend class Runtime;
+
+  // What another worker's queues looked like at the last look.
+  struct Sighting {
+    ReadyQueue::Sight ready;
+    std::uint64_t ticks = 0;
+    std::uint64_t yields = 0;
+  };
+
+  static constexpr std::uint32_t kMaintainEvery = 32;
+  static constexpr std::uint32_t kNewbornEvery = 16;
+  static constexpr std::uint32_t kOldestNewbornEvery = 4096;
+  static constexpr std::uint32_t kCoarseNowEvery = 256;
+  static constexpr std::uint32_t kSlotBudget = 32;
+  static constexpr std::uint32_t kCachedStacks = 128;
+
+  // worker.cc: running.
+  static void FiberMain(boost::context::detail::transfer_t transfer);
+  [[gnu::always_inline]] static Worker* Arrive(Context& self, Parker* parker,
+                                               boost::context::detail::transfer_t transfer);
+  [[gnu::always_inline]] void SwitchTo(Context& self, Parker* parker, Runnable next);
+  [[gnu::always_inline]] void Leave(Fiber& self);
+  [[noreturn]] void SwitchAway(Fiber& finished, Runnable next);
+  Context& Resolve(Runnable next, void*& point);
+  void* AwaitPoint(Fiber& fiber);
+  Runnable Next();
+  Runnable Maintain();
+  Runnable TakeGlobal(std::size_t limit);
+  void PushReady(Fiber* fiber);
+  Fiber* Start(TaskRecord* task);
+  Fiber* TakeStack(std::uint8_t stack_class);
+  void KeepStack(Fiber* fiber);
+  void AfterLocalPush();
+  void FinishTask(Fiber& fiber);
+
+  // watch.cc: idle.
+  Runnable FindWork();
+  Runnable Watch();
+  bool Quiet(std::int64_t until);
+  std::int64_t NextTimer() const;
+  void FireAllTimers();
+  void Look(Sighting* sightings);
+  Runnable StealWaiting(Sighting* sightings);
+  void StealFrom(Worker& victim, const Sighting& before, ReadyQueue::Loot& loot);
+
+  // Constant after construction.
+  Runtime& runtime_;
+  const int index_;
+
+  // Owner.
+  ThreadContext* thread_ = nullptr;
+  ExceptionState* exceptions_ = nullptr;
+  Context root_;
+  Context* departing_ = nullptr;   // whose point the arriving side saves
+  Fiber* finished_ = nullptr;      // whose stack the arriving side keeps
+  Fiber* arriving_ = nullptr;      // tells FiberMain who it is
+  std::uint64_t last_number_ = 0;  // task numbers come in blocks
+  std::uint64_t end_number_ = 0;
+  Fiber* stacks_ = nullptr;  // kept for reuse, of the default class
+  std::uint32_t stack_count_ = 0;
+  Random random_;
+  std::unique_ptr<Sighting[]> sightings_;
+  Atomic<std::int64_t> coarse_now_{0};
+
+  // Shared.
+  alignas(kCacheLine) Counter ticks_;  // switches; thieves watch it stand still
+  Counter yields_;
+  Idle::Seat seat_;
+  ReadyQueue ready_;
+  InjectQueue inbox_;
+  TimerHeap timers_;
+};
+
+// --- The way out of a fiber and back in.
+//
+// Inlined into one frame (Parker::Park): each frame that is left by a switch costs a mispredicted
+// return, since the processor's return stack still holds the other fiber's callers. With five
+// frames a ping-pong took 126 ns, with two PINGPONG_NS.
+
+inline void Worker::Park(Fiber& self) {
+  counters.parks.Add();
+  Leave(self);
+}
+
+inline void Worker::Leave(Fiber& self) {
+  const Runnable next = Next();
+  if (next.fiber == &self) {  // ready again before it has left
+    thread_->budget = kOperationBudget;
+    return;
+  }
+  SwitchTo(self.context, &self, next);
+}
+
+// `this` is the worker before the switch and may not be touched after it.
+inline void Worker::SwitchTo(Context& self, Parker* parker, Runnable next) {
+  void* point = nullptr;
+  Context& to = Resolve(next, point);
+  if (&to == &self) return;  // the root, back at the root: somebody's departure takes too long
+  self.exceptions = *exceptions_;
+  departing_ = &self;
+  Arrive(self, parker, SwitchContext(self, to, point, this, false));
+}
+
+// The arriving side of every switch: saves where the departing side stands, and makes this thread
+// the arrived fiber's.
+inline Worker* Worker::Arrive(Context& self, Parker* parker,
+                              boost::context::detail::transfer_t transfer) {
+  FinishSwitch(self);
+  auto* worker = static_cast<Worker*>(transfer.data);
+  // Pairs with the acquire in AwaitPoint and Resolve: the departed fiber may be resumed from here.
+  worker->departing_->point.store(transfer.fctx, std::memory_order_release);
+  if (Fiber* finished = worker->finished_) [[unlikely]] {
+    worker->finished_ = nullptr;
+    worker->KeepStack(finished);
+  }
+  *worker->exceptions_ = self.exceptions;
+  worker->thread_->parker = parker;
+  worker->thread_->budget = kOperationBudget;
+  return worker;
+}
+
+}  // namespace csp::internal
+
+#endif  // CSP_SCHED_INTERNAL_WORKER_H_

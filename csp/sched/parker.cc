@@ -1,0 +1,41 @@
+#include "csp/sched/parker.h"
+
+#include "csp/base/clock.h"
+#include "csp/sched/internal/thread_record.h"
+#include "csp/sched/internal/worker.h"
+#include "csp/sched/runtime.h"
+
+namespace csp::internal {
+
+void Parker::Park(const ParkReason& reason, const void* object) {
+  note.object.store(object, std::memory_order_relaxed);
+  note.reason.store(&reason, std::memory_order_relaxed);
+  if (kind_ == Kind::kFiber) [[likely]] {
+    Worker* worker = CurrentThread()->worker;
+    note.since.store(worker->CoarseNow(), std::memory_order_relaxed);
+    worker->Park(static_cast<Fiber&>(*this));
+  } else {
+    note.since.store(NowNanos(), std::memory_order_relaxed);
+    static_cast<ThreadRecord&>(*this).Wait();
+  }
+  note.reason.store(nullptr, std::memory_order_relaxed);
+}
+
+void Parker::Unpark() {
+  if (kind_ == Kind::kThread) [[unlikely]] {
+    static_cast<ThreadRecord&>(*this).Notify();
+    return;
+  }
+  auto& fiber = static_cast<Fiber&>(*this);
+  Worker* worker = CurrentThread()->worker;
+  Runtime* runtime = fiber.runtime.load(std::memory_order_relaxed);
+  if (worker != nullptr && &worker->runtime() == runtime) {
+    worker->Schedule(&fiber);
+  } else {
+    runtime->MakeReady(&fiber);
+  }
+}
+
+Parker* Parker::RegisterThread() { return ThreadRecord::OfThisThread(); }
+
+}  // namespace csp::internal

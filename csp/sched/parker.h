@@ -1,0 +1,78 @@
+// A Parker is whoever can wait: a fiber, or a plain thread through its record. Everything above
+// the scheduler parks and unparks by this type and never asks which of the two it is.
+//
+// Invariants
+//  1. One Park consumes exactly one Unpark. The Unpark may come first, at any time after the
+//     attempt that it answers was published; Park then returns without waiting.
+//  2. Never two Unparks for one Park: whoever unparks has claimed the attempt (csp/select
+//     attempt.h) or is otherwise the only one entitled to.
+//  3. The Unpark is the waker's last touch: after it the waiter's frame may be gone.
+//  4. A Parker's memory is type-stable: it is never given back while the process lives, so a late
+//     compare-and-swap on its words fails instead of faulting.
+//
+// Memory ordering: what happens before Unpark is visible after the Park that it ends.
+#ifndef CSP_SCHED_PARKER_H_
+#define CSP_SCHED_PARKER_H_
+
+#include <cstdint>
+
+#include "csp/base/atomic.h"
+#include "csp/base/thread_context.h"
+#include "csp/sched/park_reason.h"
+
+namespace csp::internal {
+
+// The words of the wait protocol; csp/select (target wait) gives them their meaning and is their
+// only user beside the scheduler's set-up and shutdown.
+struct WaitWords {
+  Atomic<std::uint64_t> attempt{0};  // generation, phase, index of the current wait
+  // The running task's number, shifted left by one; the low bit says that it is cancelled. A
+  // canceller swaps {n, 0} for {n, 1}: if the fiber meanwhile runs another task, that fails.
+  Atomic<std::uint64_t> cancel{0};
+  // Owner only.
+  int shield_depth = 0;
+  std::uint32_t cancelled_throws = 0;  // how often this task has been told
+};
+
+class Parker {
+ public:
+  enum class Kind : std::uint8_t { kFiber, kThread };
+
+  explicit Parker(Kind kind) : kind_(kind) {}
+  Parker(const Parker&) = delete;
+  Parker& operator=(const Parker&) = delete;
+
+  // The calling fiber's or thread's. A plain thread gets its record on first use.
+  static Parker* Current() {
+    Parker* parker = CurrentThread()->parker;
+    return parker != nullptr ? parker : RegisterThread();
+  }
+
+  Kind kind() const { return kind_; }
+
+  // Suspends the caller, who must be this parker, until Unpark. `object` is what it waits on, for
+  // dumps only; it is not touched.
+  void Park(const ParkReason& reason, const void* object);
+
+  // Makes it run again. From any thread; never suspends.
+  void Unpark();
+
+  // Dumps read these from other threads; the owner writes them as it parks.
+  struct Note {
+    Atomic<const ParkReason*> reason{nullptr};  // null: not parked
+    Atomic<const void*> object{nullptr};
+    Atomic<std::int64_t> since{0};  // csp's time line; see Worker::CoarseNow for its grain
+  };
+
+  WaitWords words;
+  Note note;
+
+ private:
+  static Parker* RegisterThread();
+
+  const Kind kind_;
+};
+
+}  // namespace csp::internal
+
+#endif  // CSP_SCHED_PARKER_H_

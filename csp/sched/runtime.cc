@@ -1,0 +1,306 @@
+#include "csp/sched/runtime.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+#include <string>
+
+#include "csp/base/panic.h"
+#include "csp/sched/internal/cpu_count.h"
+#include "csp/sched/internal/deadlock.h"
+#include "csp/sched/internal/fiber_pool.h"
+#include "csp/sched/internal/futex.h"
+#include "csp/sched/internal/overflow_report.h"
+#include "csp/sched/internal/runtimes.h"
+#include "csp/sched/internal/worker.h"
+
+namespace csp::internal {
+namespace {
+
+// How long everything must have been idle before it is called a deadlock.
+constexpr std::int64_t kDeadlockDelayNanos = 100'000'000;
+
+// A busy worker polls at most this often.
+constexpr std::int64_t kPollEveryNanos = 200'000;
+
+// Free stacks kept warm in each size when the program is idle.
+constexpr std::size_t kWarmStacks = 1024;
+
+constinit Atomic<std::uint64_t> next_number{0};
+constinit Atomic<bool> forked_child{false};
+constinit Atomic<int> deadlock_checks{0};  // that have been made since a thread last parked
+
+struct DefaultRuntime {
+  std::mutex mu;
+  RuntimeConfig config;
+  Atomic<Runtime*> runtime{nullptr};
+};
+
+DefaultRuntime& TheDefault() {
+  static DefaultRuntime* state = new DefaultRuntime;
+  return *state;
+}
+
+// Before main: the threads that are there now are not ours.
+[[maybe_unused]] const bool noted_baseline = [] {
+  NoteBaselineThreads();
+  return true;
+}();
+
+void PrepareProcess() {
+  static std::once_flag once;
+  std::call_once(once, [] {
+    InstallOverflowReport();
+    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true, std::memory_order_relaxed); });
+  });
+}
+
+}  // namespace
+
+Runtime::Runtime(const RuntimeConfig& config)
+    : config_(config), default_stack_class_(StackClassFor(config.stack_size)) {
+  PrepareProcess();
+  const int count = config.workers > 0 ? config.workers : UsableCpus();
+  for (int i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
+  AddClockListener(this);
+  running_workers_.store(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
+  RegisterRuntime(this);
+  for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { RunWorker(i); });
+}
+
+Runtime::~Runtime() {
+  UnregisterRuntime(this);
+  RemoveClockListener(this);
+}
+
+void Runtime::RunWorker(int index) {
+  const std::string name = "csp-worker-" + std::to_string(index);
+  pthread_setname_np(pthread_self(), name.substr(0, 15).c_str());
+  worker(index).Run();
+  running_workers_.fetch_sub(1, std::memory_order_acq_rel);
+}
+
+Runtime& Runtime::Default() {
+  DefaultRuntime& state = TheDefault();
+  if (Runtime* runtime = state.runtime.load(std::memory_order_acquire)) return *runtime;
+  const std::lock_guard lock(state.mu);
+  if (state.runtime.load(std::memory_order_relaxed) == nullptr) {
+    auto* runtime = new Runtime(state.config);
+    state.runtime.store(runtime, std::memory_order_release);
+    // Destructors of static objects that are older than this must not meet running fibers.
+    std::atexit([] { TheDefault().runtime.load()->frozen_.store(true); });
+  }
+  return *state.runtime.load(std::memory_order_relaxed);
+}
+
+Runtime* Runtime::DefaultIfStarted() {
+  return TheDefault().runtime.load(std::memory_order_acquire);
+}
+
+void Runtime::SetDefaultConfig(const RuntimeConfig& config) {
+  const std::lock_guard lock(TheDefault().mu);
+  TheDefault().config = config;
+}
+
+Runtime& Runtime::Current() {
+  Worker* worker = CurrentThread()->worker;
+  return worker != nullptr ? worker->runtime() : Default();
+}
+
+void Runtime::Spawn(TaskRecord* task) {
+  if (stopping()) {
+    throw RuntimeError(
+        "Go: this runtime is shutting down; start no tasks after Run's main function "
+        "has returned or Shutdown was called");
+  }
+  if (forked_child.load(std::memory_order_relaxed)) {
+    throw RuntimeError("Go: a forked child has no csp threads; it may only exec or _exit");
+  }
+  Worker* worker = CurrentThread()->worker;
+  if (worker != nullptr && &worker->runtime() == this) {
+    worker->Spawn(task);
+    return;
+  }
+  task->number = TakeNumbers(1) + 1;
+  foreign_spawns_.fetch_add(1, std::memory_order_relaxed);
+  if (task->pinned) {
+    Worker& home = this->worker(static_cast<int>(task->number % workers_.size()));
+    task->home = &home;
+    home.PushInbox(task);
+    return;
+  }
+  inject_.Push(task);
+  if (idle_.WakeAfterForeignPush()) poller().Break();
+}
+
+void Runtime::MakeReady(Fiber* fiber) {
+  if (fiber->home != nullptr) {
+    fiber->home->PushInbox(fiber);
+    return;
+  }
+  inject_.Push(fiber);
+  if (idle_.WakeAfterForeignPush()) poller().Break();
+}
+
+std::uint64_t Runtime::TakeNumbers(std::uint64_t count) {
+  return next_number.fetch_add(count, std::memory_order_relaxed);
+}
+
+// --- Shutdown.
+
+std::uint64_t Runtime::live_tasks() const {
+  // What has finished is read first: the difference may only be too large.
+  std::uint64_t finished = 0;
+  for (const auto& worker : workers_) finished += worker->counters.finished.value();
+  std::atomic_thread_fence(std::memory_order_seq_cst);
+  std::uint64_t spawned = foreign_spawns_.load(std::memory_order_seq_cst);
+  for (const auto& worker : workers_) spawned += worker->counters.spawned.value();
+  return spawned - finished;
+}
+
+void Runtime::NoteFinished() {
+  finished_word_.fetch_add(1, std::memory_order_seq_cst);
+  FutexWake(finished_word_);
+}
+
+bool Runtime::AwaitDrained(std::chrono::steady_clock::time_point until) {
+  for (;;) {
+    const std::uint32_t seen = finished_word_.load(std::memory_order_seq_cst);
+    if (live_tasks() == 0) return true;
+    if (std::chrono::steady_clock::now() >= until) return false;
+    FutexWaitFor(finished_word_, seen, 1'000'000);
+  }
+}
+
+bool Runtime::Stop(std::chrono::steady_clock::time_point until) {
+  stopped_.store(true, std::memory_order_seq_cst);
+  while (running_workers_.load(std::memory_order_acquire) != 0) {
+    poller().Break();
+    while (Idle::Seat* seat = idle_.PopParked()) Call(*seat);
+    if (std::chrono::steady_clock::now() >= until) {
+      for (std::thread& thread : threads_) thread.detach();
+      return false;
+    }
+    std::this_thread::sleep_for(std::chrono::microseconds(20));
+  }
+  for (std::thread& thread : threads_) thread.join();
+  return true;
+}
+
+void Runtime::ForEachUnstarted(const std::function<void(TaskRecord&)>& visit) {
+  inject_.ForEachTask(visit);
+  for (const auto& worker : workers_) worker->ForEachUnstarted(visit);
+}
+
+void Runtime::InstallPoller(Poller* poller) {
+  Poller* old = poller_.exchange(poller, std::memory_order_acq_rel);
+  old->Break();  // whoever sleeps there goes on sleeping in the new one
+}
+
+RuntimeStats Runtime::stats() const {
+  RuntimeStats stats;
+  stats.workers = worker_count();
+  stats.tasks_spawned = foreign_spawns_.load(std::memory_order_relaxed);
+  for (const auto& worker : workers_) {
+    const Worker::Counters& counters = worker->counters;
+    stats.tasks_spawned += counters.spawned.value();
+    stats.tasks_finished += counters.finished.value();
+    stats.switches += worker->switches();
+    stats.parks += counters.parks.value();
+    stats.wakeups += counters.wakeups.value();
+    stats.steals += counters.steals.value();
+    stats.select_retries += counters.select_retries.value();
+    stats.timers_fired += counters.timers_fired.value();
+    stats.timers += worker->timer_count();
+  }
+  const FiberPool::Counts stacks = FiberPool::Get().counts();
+  stats.stacks_mapped = stacks.mapped;
+  stats.stacks_hot = stacks.hot;
+  return stats;
+}
+
+// --- Sleeping.
+
+void Runtime::Freeze() {
+  for (;;) pause();
+}
+
+void Runtime::Call(Idle::Seat& seat) {
+  seat.called.store(1, std::memory_order_release);
+  FutexWake(seat.called);
+}
+
+void Runtime::AwaitCall(Idle::Seat& seat) {
+  while (seat.called.load(std::memory_order_acquire) == 0) {
+    if (frozen()) Freeze();
+    FutexWait(seat.called, 0, kForever);
+  }
+}
+
+void Runtime::Poll(std::int64_t until) {
+  // A busy worker's short look may be under way.
+  while (polling_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
+  poller().Poll(until);
+  polling_.store(false, std::memory_order_release);
+}
+
+void Runtime::PollNow(std::int64_t now) {
+  if (now - last_poll_.load(std::memory_order_relaxed) < kPollEveryNanos) return;
+  if (polling_.exchange(true, std::memory_order_acquire)) return;
+  last_poll_.store(now, std::memory_order_relaxed);
+  poller().Poll(INT64_MIN);
+  polling_.store(false, std::memory_order_release);
+}
+
+void Runtime::NoteThreadParks() {
+  if (deadlock_checks.load(std::memory_order_seq_cst) == 0) return;
+  deadlock_checks.store(0, std::memory_order_seq_cst);
+  ForEachRuntime([](Runtime& runtime) {
+    if (runtime.deadlock_checked_.exchange(false, std::memory_order_seq_cst) &&
+        runtime.idle_.WakeAfterForeignPush()) {
+      runtime.poller().Break();
+    }
+  });
+}
+
+void Runtime::Nap(std::int64_t until) {
+  if (CurrentClock().Runs()) {
+    Poll(until);
+  } else {
+    std::this_thread::sleep_for(std::chrono::microseconds(20));  // virtual time would never end it
+  }
+}
+
+void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
+  if (!all_idle) {
+    Poll(until);
+    return;
+  }
+  // Nothing to do: a good time to tidy up, a little at a time.
+  if (FiberPool::Get().Trim(kWarmStacks, 64) != 0) return;
+  if (until != kForever || poller().HasSources() || live_tasks() == 0 ||
+      deadlock_checked_.load(std::memory_order_relaxed)) {
+    Poll(until);
+    return;
+  }
+  // Perhaps for ever. Looked at once, after a delay, until somebody acts again.
+  Poll(CurrentClock().Runs() ? NowNanos() + kDeadlockDelayNanos : kForever);
+  if (idle_.roused()) return;
+  deadlock_checked_.store(true, std::memory_order_seq_cst);
+  deadlock_checks.fetch_add(1, std::memory_order_seq_cst);
+  if (!EverythingWaits()) return;
+  const std::string report = DeadlockReport();
+  if (config_.on_deadlock) {
+    config_.on_deadlock(report);
+  } else {
+    std::fputs(report.c_str(), stderr);
+    std::abort();
+  }
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,24 @@
+// Giving way.
+#ifndef CSP_SCHED_YIELD_H_
+#define CSP_SCHED_YIELD_H_
+
+namespace csp::internal {
+
+// Puts the calling fiber behind all others that are ready on its worker; on a plain thread the
+// kernel's sched_yield. Not a cancellation point.
+void YieldNow();
+
+// As YieldNow, at the end of an operation budget: not a sign that the fiber has nothing to do with
+// its neighbours, so thieves take no notice.
+void YieldForTurn();
+
+// The calling thread's random source: its worker's, or its own.
+class Random;
+Random& ThisRandom();
+
+// Adds one to the worker's count of selects that began anew.
+void NoteSelectRetry();
+
+}  // namespace csp::internal
+
+#endif  // CSP_SCHED_YIELD_H_

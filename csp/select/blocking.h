@@ -1,0 +1,67 @@
+// What every blocking verb does on entry, and what cancellation means to it.
+//
+// A blocking call in a cancelled fiber throws Cancelled, at once and every time, except under a
+// Shield and while the stack unwinds for another exception. The call either has done nothing then,
+// or it has happened and returns: commit beats cancel.
+#ifndef CSP_SELECT_BLOCKING_H_
+#define CSP_SELECT_BLOCKING_H_
+
+#include <cstdint>
+
+#include "csp/base/thread_context.h"
+#include "csp/sched/parker.h"
+#include "csp/select/attempt.h"
+
+namespace csp {
+
+// While one lives on a fiber's stack, the fiber's blocking calls take no notice of cancellation:
+// for clean-up that must wait. Nests. Owner's fiber only.
+class Shield {
+ public:
+  Shield() : parker_(internal::Parker::Current()) { ++parker_->words.shield_depth; }
+  ~Shield() { --parker_->words.shield_depth; }
+  Shield(const Shield&) = delete;
+  Shield& operator=(const Shield&) = delete;
+
+ private:
+  internal::Parker* const parker_;
+};
+
+namespace internal {
+
+// True if the calling fiber's waits take no notice of cancellation just now.
+bool Shielded(const Parker& parker);
+
+// Throws Cancelled if `parker`, the caller, is cancelled and not shielded. From the second throw in
+// one task on it yields first, so that a loop which swallows everything does not hold its worker;
+// such a task is named once in a warning.
+void ThrowIfCancelled(Parker& parker);
+
+// The budget is spent: yields.
+void YieldForBudget();
+
+// Entry of a blocking verb; returns the caller. Throws Cancelled.
+inline Parker* EnterBlocking() {
+  ThreadContext* thread = CurrentThread();
+  if (--thread->budget < 0) [[unlikely]] {
+    YieldForBudget();
+    thread = CurrentThread();
+  }
+  Parker* parker = thread->parker;
+  if (parker == nullptr) [[unlikely]] {
+    parker = Parker::Current();
+  }
+  if ((parker->words.cancel.load(std::memory_order_relaxed) & 1) != 0) [[unlikely]] {
+    ThrowIfCancelled(*parker);
+  }
+  return parker;
+}
+
+// Cancels what runs on `parker` if it still is task `number`: sets the flag, and ends a cancellable
+// wait in progress. From any thread. False if the task has ended or was cancelled before.
+bool CancelParker(Parker& parker, std::uint64_t number);
+
+}  // namespace internal
+}  // namespace csp
+
+#endif  // CSP_SELECT_BLOCKING_H_

@@ -1,0 +1,74 @@
+// The interface between Select and whatever can be waited for.
+//
+// A case is one pending operation: it lives in an event, on its caller's stack. The object waited
+// for has a lock of its own and a WaitList; nobody ever holds two such locks. Select calls, always
+// on the waiting fiber or thread:
+//
+//   Poll      take the event now, or change nothing and return false
+//   Arm       under the lock: if the event is there, kReady; else link `waiter` and return kArmed
+//   Disarm    under the lock: unlink `waiter` if it still is linked
+//   Accept    the wait was decided for this case; may refuse, then the select begins anew
+//
+// and the object, when the event happens, under its lock: WaitList::PopClaimed, then outside of the
+// lock Waiter::Wake. csp/select/event.h is a complete example.
+//
+// What an implementation may not do in Poll, Arm and Disarm: run user code, suspend, allocate, or
+// take a second object's lock.
+#ifndef CSP_SELECT_CASE_H_
+#define CSP_SELECT_CASE_H_
+
+#include <cstdint>
+
+#include "csp/sched/park_reason.h"
+#include "csp/select/summary.h"
+#include "csp/select/waiter.h"
+
+namespace csp {
+
+enum class Arming { kArmed, kReady };
+
+class Case {
+ public:
+  Case(const Case&) = delete;
+  Case& operator=(const Case&) = delete;
+
+  virtual bool Poll() = 0;
+  virtual Arming Arm() = 0;
+  virtual void Disarm() noexcept = 0;
+  virtual bool Accept() { return true; }
+
+  enum class Kind : std::uint8_t {
+    kNever,    // a nil channel: takes no part
+    kSummary,  // `summary` tells at a glance
+    kAsk,      // only Poll can tell
+    kLast,     // like kAsk, but after all others: timers, of which a due one loses to any event
+  };
+
+  Kind kind() const { return kind_; }
+  const Summary* summary() const { return summary_; }
+  std::uint64_t ready_bits() const { return ready_bits_; }
+
+  // What a dump says of whoever waits for this case alone.
+  virtual const internal::ParkReason& reason() const = 0;
+  virtual const void* object() const = 0;
+
+  Waiter waiter;
+
+ protected:
+  // Ready while one of `bits` is set in `summary`.
+  Case(const Summary* summary, std::uint64_t bits)
+      : kind_(summary != nullptr ? Kind::kSummary : Kind::kNever),
+        summary_(summary),
+        ready_bits_(bits) {}
+  explicit Case(Kind kind) : kind_(kind) {}
+  ~Case() = default;
+
+ private:
+  const Kind kind_;
+  const Summary* summary_ = nullptr;
+  std::uint64_t ready_bits_ = 0;
+};
+
+}  // namespace csp
+
+#endif  // CSP_SELECT_CASE_H_

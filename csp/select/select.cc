@@ -1,0 +1,194 @@
+// The algorithm of Select: look, take, arm, sleep, disarm.
+//
+//  1. Look: which cases seem ready? A load each. Try those, in random or declared order; the first
+//     that can be taken ends the select with nothing published.
+//  2. Nothing ready and a Default: look again. If no summary has moved, Default.
+//  3. Publish an attempt and arm the cases one by one, each under its object's lock, which looks
+//     again. If one is ready after all: abort the attempt, disarm, start over. If the abort fails,
+//     somebody has decided for us: go on.
+//  4. Sleep until the one wake, disarm the losers, accept.
+//
+// Why no wake-up is lost: two selects that could pair arm on a common object under its lock. The
+// later one sees the earlier one's waiter there: either undecided, then it does not sleep but
+// starts over and takes it; or decided, then the earlier one wakes.
+//
+// Starting over can repeat if several selects keep meeting half armed. The order of arming is
+// random, and after a few rounds the fiber gives way, which breaks the symmetry.
+//
+// Rejected: locking all objects in address order (Go): n locks held at once, and every object must
+// show its lock. Rejected for now: a tentative claim with an order among attempts (select.md 4.3),
+// which never starts over but is harder to review.
+#include "csp/select/select.h"
+
+#include <array>
+#include <bit>
+#include <cstdint>
+
+#include "csp/base/panic.h"
+#include "csp/base/random.h"
+#include "csp/sched/yield.h"
+#include "csp/select/blocking.h"
+
+namespace csp::internal {
+namespace {
+
+constexpr ParkReason kReason{"Select", "select"};
+
+class Selection {
+ public:
+  Selection(Case* const* cases, int count, Order order) : cases_(cases), order_(order) {
+    for (int i = 0; i < count; ++i) {
+      if (cases[i] == nullptr || cases[i]->kind() == Case::Kind::kNever) continue;
+      const std::uint64_t bit = std::uint64_t{1} << i;
+      live_ |= bit;
+      if (cases[i]->kind() == Case::Kind::kAsk) ask_ |= bit;
+      if (cases[i]->kind() == Case::Kind::kLast) last_ |= bit;
+    }
+  }
+
+  bool has_live_case() const { return live_ != 0; }
+
+  // Takes one that is ready; -1 if none could be.
+  int TakeReady() {
+    std::uint64_t ready = ask_;
+    for (std::uint64_t rest = live_ & ~(ask_ | last_); rest != 0; rest &= rest - 1) {
+      const int i = std::countr_zero(rest);
+      if ((cases_[i]->summary()->Read() & cases_[i]->ready_bits()) != 0) {
+        ready |= std::uint64_t{1} << i;
+      }
+    }
+    int won = TakeOneOf(ready);
+    if (won < 0 && last_ != 0) won = TakeOneOf(last_);
+    return won;
+  }
+
+  // -1 if at one instant nothing was ready; a case that has been taken; or kUnclear.
+  static constexpr int kUnclear = -2;
+  int TakeReadyOrNothing() {
+    constexpr int kRounds = 4;
+    std::array<std::uint64_t, 64> before;
+    for (int round = 0; round < kRounds; ++round) {
+      ForEachSummary([&](int i, std::uint64_t word) { before[i] = word; });
+      const int won = TakeReady();
+      if (won >= 0) return won;
+      bool moved = false;
+      ForEachSummary([&](int i, std::uint64_t word) { moved |= word != before[i]; });
+      // Cases that must be asked were asked at different instants; one alone is exact.
+      if (!moved && std::has_single_bit(live_)) return -1;
+      if (!moved && ask_ == 0) return -1;
+    }
+    return kUnclear;
+  }
+
+  // Arms all live cases; false if one turned out to be ready, or somebody decided meanwhile.
+  bool Arm(const Attempt& attempt) {
+    armed_ = 0;
+    std::uint64_t rest = live_;
+    // A random rotation is enough to break symmetry; declared order must be kept.
+    const int turn = order_ == Order::kFair ? static_cast<int>(ThisRandom().Below(64)) : 0;
+    while (rest != 0) {
+      const std::uint64_t turned = std::rotr(rest, turn);
+      const int i = (std::countr_zero(turned) + turn) % 64;
+      rest &= ~(std::uint64_t{1} << i);
+      cases_[i]->waiter.Bind(attempt, i);
+      armed_ |= std::uint64_t{1} << i;
+      if (cases_[i]->Arm() == Arming::kReady || !attempt.pending()) return false;
+    }
+    return true;
+  }
+
+  void DisarmAllBut(int winner) {
+    for (; armed_ != 0; armed_ &= armed_ - 1) {
+      const int i = std::countr_zero(armed_);
+      if (i != winner) cases_[i]->Disarm();
+    }
+  }
+
+ private:
+  template <class Visit>
+  void ForEachSummary(Visit visit) {
+    for (std::uint64_t rest = live_ & ~(ask_ | last_); rest != 0; rest &= rest - 1) {
+      const int i = std::countr_zero(rest);
+      visit(i, cases_[i]->summary()->Read());
+    }
+  }
+
+  int TakeOneOf(std::uint64_t ready) {
+    while (ready != 0) {
+      int i;
+      if (order_ == Order::kDeclared || std::has_single_bit(ready)) {
+        i = std::countr_zero(ready);
+      } else {
+        std::uint64_t rest = ready;
+        for (std::uint32_t skip = ThisRandom().Below(std::popcount(ready)); skip > 0; --skip) {
+          rest &= rest - 1;
+        }
+        i = std::countr_zero(rest);
+      }
+      if (cases_[i]->Poll()) return i;
+      ready &= ~(std::uint64_t{1} << i);
+    }
+    return -1;
+  }
+
+  Case* const* const cases_;
+  const Order order_;
+  std::uint64_t live_ = 0;  // take part
+  std::uint64_t ask_ = 0;   // of them, those without a summary
+  std::uint64_t last_ = 0;  // of them, those that lose to all others
+  std::uint64_t armed_ = 0;
+};
+
+// Gives way after a few fruitless rounds.
+void BackOff(int round) {
+  constexpr int kPatience = 3;
+  NoteSelectRetry();
+  if (round >= kPatience) YieldNow();
+}
+
+}  // namespace
+
+int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
+  Parker* parker = has_default ? Parker::Current() : EnterBlocking();
+  Selection selection(cases, count, order);
+  if (!selection.has_live_case()) {
+    if (has_default) return kTookDefault;
+    throw NoLiveCase(
+        "Select: no case can ever be ready (nil channels or When(false) only); add a Default, or "
+        "wait for something that can happen");
+  }
+  bool shielded = has_default || parker->words.shield_depth != 0;
+  for (int round = 0;; ++round) {
+    if (has_default) {
+      const int won = selection.TakeReadyOrNothing();
+      if (won >= 0) return won;
+      if (won != Selection::kUnclear) return kTookDefault;
+    } else {
+      const int won = selection.TakeReady();
+      if (won >= 0) return won;
+    }
+    Attempt attempt(parker);
+    if (!attempt.Begin(shielded)) {
+      ThrowIfCancelled(*parker);
+      shielded = true;  // unwinding
+      continue;
+    }
+    const bool armed = selection.Arm(attempt);
+    if ((!armed || has_default) && attempt.Abort()) {
+      selection.DisarmAllBut(-1);
+      if (armed) return kTookDefault;  // nothing was ready at the moment of the last Arm
+      BackOff(round);
+      continue;
+    }
+    const int won = attempt.Await(kReason, cases);
+    selection.DisarmAllBut(won);
+    if (won != Attempt::kCancelled) {
+      if (cases[won]->Accept()) return won;
+      continue;
+    }
+    ThrowIfCancelled(*parker);
+    shielded = Shielded(*parker);
+  }
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,145 @@
+// Select waits for several events at once and goes through with exactly one of them.
+//
+//   csp::Select(
+//       jobs.OnRecv()                    >> [&](std::optional<Job> job) { … },
+//       results.OnSend(std::move(r))     >> [&] { … },   // r is moved from only if this case wins
+//       csp::OnTimeout(absl::Seconds(1)) >> [&] { … });
+//
+// - If several events are ready, one of them is chosen uniformly at random; PriSelect takes the
+//   first in the order written. Once a select waits, the first event to happen wins.
+// - `csp::Default` is taken only if at one instant no other case was ready.
+// - Of an event that does not win, nothing happens: no value is taken or moved from, no place in a
+//   queue is kept.
+// - The winner's handler runs on the calling fiber after all others have been disarmed, as an
+//   ordinary call. Its exceptions leave Select; what the event did stays done.
+// - Select returns what the handler returns: the common type of all handlers' results, where an
+//   event without a handler gives its own result, and no result counts as Unit; if none has one,
+//   void.
+//
+// Errors: NoLiveCase, if no case can ever be ready (nil channels, When(false)) and there is no
+// Default. Cancelled, if the calling fiber is cancelled; a select with a Default never throws it.
+// Thread rules: from a fiber or from a plain thread, which it blocks.
+// Memory ordering: as of the operation that won; losing cases order nothing.
+// Cost: no allocation; one load a case to see that it is not ready, one lock to take the winner; a
+// select that waits locks each case's object once to enter and once to leave.
+#ifndef CSP_SELECT_SELECT_H_
+#define CSP_SELECT_SELECT_H_
+
+#include <cstddef>
+#include <optional>
+#include <type_traits>
+#include <utility>
+
+#include "csp/select/select_event.h"
+
+namespace csp {
+namespace internal {
+
+enum class Order { kFair, kDeclared };
+
+// The algorithm. `cases` may hold nulls: places that take no part. Returns the index of the case
+// that was accepted, or kTookDefault.
+inline constexpr int kTookDefault = -1;
+int RunSelect(Case* const* cases, int count, Order order, bool has_default);
+
+// What finishing an arm gives.
+template <class A>
+struct ArmTraits {  // a bare event
+  using Result = typename A::Result;
+  static Case* AsCase(A& arm) { return &arm; }
+  static Result Finish(A& arm) { return arm.Take(); }
+};
+template <class E, class F>
+struct ArmTraits<Handled<E, F>> {
+  using Result = decltype(std::declval<Handled<E, F>&>().Finish());
+  static Case* AsCase(Handled<E, F>& arm) { return arm.AsCase(); }
+  static Result Finish(Handled<E, F>& arm) { return arm.Finish(); }
+};
+template <class A>
+struct ArmTraits<Guarded<A>> {
+  using Result = typename ArmTraits<A>::Result;
+  static Case* AsCase(Guarded<A>& arm) {
+    return arm.open() ? ArmTraits<A>::AsCase(arm.arm()) : nullptr;
+  }
+  static Result Finish(Guarded<A>& arm) { return ArmTraits<A>::Finish(arm.arm()); }
+};
+template <>
+struct ArmTraits<const DefaultTag> {
+  using Result = Unit;
+  static Case* AsCase(const DefaultTag&) { return nullptr; }
+  static Result Finish(const DefaultTag&) { return {}; }
+};
+template <>
+struct ArmTraits<DefaultTag> : ArmTraits<const DefaultTag> {};
+template <class F>
+struct ArmTraits<HandledDefault<F>> {
+  using Result = decltype(std::declval<HandledDefault<F>&>().Finish());
+  static Case* AsCase(HandledDefault<F>&) { return nullptr; }
+  static Result Finish(HandledDefault<F>& arm) { return arm.Finish(); }
+};
+
+template <class... Rs>
+concept HaveCommonType = requires {
+  typename std::common_type<Rs...>::type;
+};
+
+template <Order order, class... Arms>
+auto SelectImpl(Arms&... arms) {
+  constexpr int kDefaults = (int{kIsDefault<std::remove_const_t<Arms>>} + ... + 0);
+  static_assert(kDefaults <= 1, "Select: at most one Default");
+  static_assert(sizeof...(Arms) <= 64, "Select: at most 64 cases");
+  using Results = std::common_type<typename ArmTraits<Arms>::Result...>;
+  static_assert(HaveCommonType<typename ArmTraits<Arms>::Result...>,
+                "Select: the handlers' results have no common type; make them agree, or let each "
+                "return the same std::variant");
+  if constexpr (HaveCommonType<typename ArmTraits<Arms>::Result...>) {
+    using R = typename Results::type;
+    Case* const cases[] = {ArmTraits<Arms>::AsCase(arms)...};
+    int won = RunSelect(cases, sizeof...(Arms), order, kDefaults == 1);
+    int at = 0;
+    if constexpr (std::is_same_v<R, Unit>) {
+      ((void)(at++ == won || (won == kTookDefault && kIsDefault<std::remove_const_t<Arms>>)
+                  ? (void)ArmTraits<Arms>::Finish(arms)
+                  : void()),
+       ...);
+    } else {
+      std::optional<R> result;
+      ((void)(at++ == won || (won == kTookDefault && kIsDefault<std::remove_const_t<Arms>>)
+                  ? (void)result.emplace(ArmTraits<Arms>::Finish(arms))
+                  : void()),
+       ...);
+      return R(std::move(*result));
+    }
+  }
+}
+
+template <class... Arms>
+consteval bool CheckArms() {
+  static_assert((SelectArm<Arms> && ...),
+                "Select: each argument is an event, an event with a handler (event >> handler), "
+                "When(…) or Default");
+  static_assert(((!std::is_lvalue_reference_v<Arms> ||
+                  std::is_same_v<std::remove_cvref_t<Arms>, DefaultTag>)&&...),
+                "Select: an event is for one Select; write it there, do not store it");
+  return true;
+}
+
+}  // namespace internal
+
+// Waits until one of the events happens; if several are ready, takes one of them at random.
+template <class... Arms>
+auto Select(Arms&&... arms) {
+  static_assert(internal::CheckArms<Arms...>());
+  return internal::SelectImpl<internal::Order::kFair>(arms...);
+}
+
+// As Select, but of several ready events takes the first in the order written.
+template <class... Arms>
+auto PriSelect(Arms&&... arms) {
+  static_assert(internal::CheckArms<Arms...>());
+  return internal::SelectImpl<internal::Order::kDeclared>(arms...);
+}
+
+}  // namespace csp
+
+#endif  // CSP_SELECT_SELECT_H_

@@ -1,0 +1,65 @@
+// Who waits for an object: its waiters, first come first served. Guarded by the object's lock.
+//
+// A list may hold waiters whose wait has been decided elsewhere; they count for nothing and are
+// dropped as they are met, or leave by themselves (Case::Disarm).
+#ifndef CSP_SELECT_WAIT_LIST_H_
+#define CSP_SELECT_WAIT_LIST_H_
+
+#include "csp/select/waiter.h"
+
+namespace csp {
+
+class WaitList {
+ public:
+  void PushBack(Waiter& waiter) { waiters_.PushBack(&waiter); }
+  void Remove(Waiter& waiter) { waiters_.Remove(&waiter); }
+
+  // Unlinks and returns the first waiter whose wait this call decides; drops the decided ones
+  // before it. Null if nobody is left. The caller owes the returned one a Wake.
+  Waiter* PopClaimed() {
+    while (Waiter* waiter = waiters_.PopFront()) {
+      if (waiter->TryClaim()) return waiter;
+    }
+    return nullptr;
+  }
+
+  // True if somebody other than `self` waits here undecided.
+  bool HasRival(const internal::Parker* self) const {
+    for (const Waiter* waiter = waiters_.front(); waiter != nullptr;
+         waiter = internal::IntrusiveList<Waiter>::Next(waiter)) {
+      if (!waiter->SameWait(self) && waiter->StillWaits()) return true;
+    }
+    return false;
+  }
+
+  bool empty() const { return waiters_.empty(); }
+
+ private:
+  internal::IntrusiveList<Waiter> waiters_;
+};
+
+// Waiters claimed under a lock and to be woken after it: the object's Close or Set fills it.
+class WakeList {
+ public:
+  WakeList() = default;
+
+  // Claims all who wait in `list`; each reads `ok`.
+  void Claim(WaitList& list, bool ok) {
+    while (Waiter* waiter = list.PopClaimed()) {
+      waiter->ok = ok;
+      claimed_.PushBack(waiter);
+    }
+  }
+
+  // Call with no lock held.
+  void WakeAll() {
+    while (Waiter* waiter = claimed_.PopFront()) waiter->Wake();
+  }
+
+ private:
+  internal::IntrusiveList<Waiter> claimed_;
+};
+
+}  // namespace csp
+
+#endif  // CSP_SELECT_WAIT_LIST_H_

@@ -1,0 +1,55 @@
+#include "csp/task/blocking_call.h"
+
+#include "csp/sched/internal/fiber.h"
+#include "csp/sched/runtime.h"
+
+namespace csp::internal {
+namespace {
+
+constexpr ParkReason kReason{"Blocking", "task"};
+
+class DetachedCall final : public BlockingPool::Job {
+ public:
+  explicit DetachedCall(TaskRecord* task) : task_(task) {}
+
+ private:
+  void Run() noexcept override {
+    TaskRecord* task = task_;
+    delete this;
+    task->Run();
+    task->Finished();
+  }
+
+  TaskRecord* const task_;
+};
+
+}  // namespace
+
+bool OnFiber() { return Fiber::Current() != nullptr; }
+
+void BlockingCall::RunAndWait() {
+  caller_ = Parker::Current();
+  Runtime::Current().blocking_pool().Submit(this);
+  // No attempt: nobody but the job ends this wait, and it does so once.
+  caller_->Park(kReason, this);
+}
+
+void BlockingCall::Run() noexcept {
+  Parker* caller = caller_;
+  Call();
+  caller->Unpark();
+}
+
+void SubmitDetached(TaskState* task) {
+  task->number = Runtime::TakeNumbers(1) + 1;
+  task->spawn_site = __builtin_return_address(0);
+  auto* call = new DetachedCall(task);
+  try {
+    Runtime::Current().blocking_pool().Submit(call);
+  } catch (...) {
+    task->Abandon();
+    throw;
+  }
+}
+
+}  // namespace csp::internal

@@ -1,0 +1,85 @@
+#include "csp/task/go.h"
+
+#include <memory>
+#include <string>
+
+#include "csp/base/panic.h"
+#include "csp/cls/fiber_locals.h"
+#include "csp/sched/internal/fiber_pool.h"
+#include "csp/sched/runtime.h"
+#include "csp/sched/yield.h"
+#include "csp/select/blocking.h"
+
+namespace csp {
+namespace internal {
+namespace {
+
+void SpawnIn(Runtime& runtime, TaskState* task) {
+  task->inherited_locals = InheritLocals();
+  try {
+    runtime.Spawn(task);
+  } catch (...) {
+    DropInheritedLocals(task->inherited_locals);
+    task->Abandon();
+    throw;
+  }
+}
+
+}  // namespace
+
+[[gnu::noinline]] void SpawnTask(TaskState* task) {
+  task->spawn_site = __builtin_return_address(0);
+  Runtime& runtime = Runtime::Current();
+  task->stack_class = runtime.default_stack_class();
+  SpawnIn(runtime, task);
+}
+
+[[gnu::noinline]] void SpawnTask(const GoOptions& options, TaskState* task) {
+  task->spawn_site = __builtin_return_address(0);
+  Runtime& runtime = Runtime::Current();
+  task->stack_class = runtime.default_stack_class();
+  if (options.stack_size.has_value()) {
+    if (*options.stack_size == 0 || *options.stack_size > kMaxStackSize) {
+      task->Abandon();
+      throw InvalidArgument("Go: GoOptions::stack_size is " + std::to_string(*options.stack_size) +
+                            "; give between 1 byte (rounded up to 16 KiB) and 1 GiB");
+    }
+    task->stack_class = StackClassFor(*options.stack_size);
+  }
+  if (!options.name.empty()) {
+    task->owned_name = std::make_unique<std::string>(options.name);
+    task->name = task->owned_name->c_str();
+  }
+  task->pinned = options.pinned;
+  SpawnIn(runtime, task);
+}
+
+void ThrowNoTask(const char* call) {
+  throw JoinError(std::string(call) +
+                  ": no task is behind this handle (joined before, detached or moved from); join a "
+                  "task once");
+}
+
+void CheckNotSelf(const TaskRecord& task, const char* call) {
+  const Fiber* self = Fiber::Current();
+  if (self != nullptr && self->number() == task.number) {
+    throw JoinError(std::string(call) + ": a task cannot wait for itself");
+  }
+}
+
+void RequestCancel(TaskRecord& task) {
+  task.cancel_requested.store(true, std::memory_order_seq_cst);
+  // Pairs with Fiber::Bind.
+  if (Fiber* fiber = task.fiber.load(std::memory_order_seq_cst)) {
+    CancelParker(*fiber, task.number);
+  }
+}
+
+}  // namespace internal
+
+void Yield() {
+  internal::EnterBlocking();
+  internal::YieldNow();
+}
+
+}  // namespace csp

@@ -1,0 +1,154 @@
+// Shutdown
+//  1. BeginShutdown: nothing new starts. Whoever calls Go now gets RuntimeError.
+//  2. Every task is cancelled, also those that have not begun; again and again, since a task that
+//     was between two states may have been missed, until none is left or the grace is over.
+//  3. Whoever is left is named. Its worker, and so the runtime, are left to it.
+//  4. The workers stop; the runtime is destroyed unless somebody still uses it.
+#include "csp/task/run.h"
+
+#include <chrono>
+#include <cstdio>
+#include <memory>
+#include <string>
+
+#include "absl/time/time.h"
+#include "csp/base/panic.h"
+#include "csp/sched/dump.h"
+#include "csp/sched/internal/fiber_pool.h"
+#include "csp/sched/runtime.h"
+#include "csp/select/blocking.h"
+
+namespace csp {
+namespace internal {
+namespace {
+
+using SteadyClock = std::chrono::steady_clock;
+
+constexpr int kMaxWorkers = 1024;
+
+void CheckStackSize(const char* option, std::size_t size) {
+  if (size >= kMinStackSize && size <= kMaxStackSize) return;
+  throw InvalidArgument(std::string("Run: RunOptions::") + option + " is " + std::to_string(size) +
+                        " bytes; give between 16 KiB and 1 GiB");
+}
+
+void CheckOptions(const RunOptions& options) {
+  if (options.workers < 0 || options.workers > kMaxWorkers) {
+    throw InvalidArgument("Run: RunOptions::workers is " + std::to_string(options.workers) +
+                          "; give 1 to 1024, or 0 for one per usable processor");
+  }
+  CheckStackSize("stack_size", options.stack_size);
+  CheckStackSize("main_stack_size", options.main_stack_size);
+  if (options.grace < absl::ZeroDuration()) {
+    throw InvalidArgument("Run: RunOptions::grace is negative; give 0 or more, or infinite");
+  }
+}
+
+SteadyClock::time_point After(absl::Duration grace) {
+  constexpr absl::Duration kLongest = absl::Hours(24 * 365 * 100);
+  return SteadyClock::now() + absl::ToChronoNanoseconds(std::min(grace, kLongest));
+}
+
+void CancelAll(Runtime& runtime) {
+  FiberPool::Get().ForEachHot([&](Fiber* fiber) {
+    if (fiber->runtime.load(std::memory_order_relaxed) != &runtime) return;
+    const std::uint64_t number = fiber->number();
+    // A task that has ended meanwhile has another number, or none.
+    if (number != 0 && fiber->runtime.load(std::memory_order_relaxed) == &runtime) {
+      CancelParker(*fiber, number);
+    }
+  });
+  runtime.ForEachUnstarted(
+      [](TaskRecord& task) { task.cancel_requested.store(true, std::memory_order_seq_cst); });
+}
+
+// True if no task is left.
+bool Drain(Runtime& runtime, SteadyClock::time_point until) {
+  runtime.BeginShutdown();
+  constexpr std::chrono::milliseconds kSweepEvery(10);
+  for (;;) {
+    CancelAll(runtime);
+    const SteadyClock::time_point now = SteadyClock::now();
+    if (runtime.AwaitDrained(std::min(until, now + kSweepEvery))) return true;
+    if (now >= until) return false;
+  }
+}
+
+void NameWhoIsLeft(Runtime& runtime, const char* call) {
+  std::fprintf(stderr, "csp: %s: %llu tasks did not end within the grace period:\n%s", call,
+               static_cast<unsigned long long>(runtime.live_tasks()), DumpFibers().c_str());
+}
+
+// True if the runtime may be destroyed.
+bool End(Runtime& runtime, SteadyClock::time_point until) {
+  bool clean = Drain(runtime, until);
+  if (!clean) NameWhoIsLeft(runtime, "Run");
+  // Idle workers leave at once; the time is for the machine's sake.
+  const std::chrono::seconds patience(clean ? 10 : 1);
+  clean = runtime.Stop(std::max(until, SteadyClock::now() + patience)) && clean;
+  while (clean && !runtime.blocking_pool().quiet()) {  // abandoned BlockingDetached calls
+    if (SteadyClock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+  }
+  return clean;
+}
+
+}  // namespace
+
+void RunTask(TaskState* main, const RunOptions& options, const std::function<void()>& join) {
+  std::unique_ptr<Runtime> runtime;
+  try {
+    if (Fiber::Current() != nullptr) {
+      throw RuntimeError("Run: called on a fiber; use Go, or call Run on a thread of its own");
+    }
+    CheckOptions(options);
+    RuntimeConfig config;
+    config.workers = options.workers;
+    config.stack_size = options.stack_size;
+    config.on_deadlock = options.on_deadlock;
+    if (options.on_panic) {
+      config.on_panic = [on_panic = options.on_panic](std::uint64_t task, const char* name,
+                                                      const void* site, std::exception_ptr error) {
+        on_panic(MakePanicReport(task, name, site, std::move(error)));
+      };
+    }
+    runtime = std::make_unique<Runtime>(config);
+    main->stack_class = StackClassFor(options.main_stack_size);
+    main->name = "main";
+    runtime->Spawn(main);
+  } catch (...) {
+    main->Abandon();
+    throw;
+  }
+  std::exception_ptr error;
+  try {
+    join();
+  } catch (...) {
+    error = std::current_exception();
+  }
+  if (!End(*runtime, After(options.grace))) (void)runtime.release();
+  runtime.reset();
+  if (error != nullptr) std::rethrow_exception(error);
+}
+
+}  // namespace internal
+
+bool Shutdown(absl::Duration grace) {
+  internal::Runtime* runtime = internal::Runtime::DefaultIfStarted();
+  if (runtime == nullptr) return true;
+  if (internal::Fiber::Current() != nullptr && &internal::Runtime::Current() == runtime) {
+    throw RuntimeError(
+        "Shutdown: called on a fiber of the runtime that it would end; call it on a "
+        "plain thread");
+  }
+  if (grace < absl::ZeroDuration()) {
+    throw InvalidArgument("Shutdown: the grace period is negative; give 0 or more, or infinite");
+  }
+  if (internal::Drain(*runtime, internal::After(grace))) return true;
+  internal::NameWhoIsLeft(*runtime, "Shutdown");
+  return false;
+}
+
+RuntimeStats GetStats() { return internal::Runtime::Current().stats(); }
+
+}  // namespace csp

@@ -1,0 +1,159 @@
+// What a task's handle and its fiber share: the closure until it has run, then the result, and who
+// joins. One allocation a task.
+//
+// Invariants
+//  1. Two references at most: the scheduler's, until Finished, and the handle's.
+//  2. `outcome_` is written before `done` is set under `mu_`, and read only after it was seen set.
+//  3. A failure is observed by Join, or else reported to the panic handler, once: by whoever drops
+//     the last chance to observe it.
+#ifndef CSP_TASK_TASK_STATE_H_
+#define CSP_TASK_TASK_STATE_H_
+
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+#include "csp/base/leaning_lock.h"
+#include "csp/base/panic.h"
+#include "csp/sched/task_record.h"
+#include "csp/select/case.h"
+#include "csp/select/select_event.h"
+#include "csp/select/wait_list.h"
+
+namespace csp::internal {
+
+// Everything that does not depend on the result's type.
+class TaskState : public TaskRecord {
+ public:
+  TaskState(const TaskState&) = delete;
+  TaskState& operator=(const TaskState&) = delete;
+
+  // Gives up the handle's reference. `observed`: somebody has seen how the task ended, or it is the
+  // last chance to report a failure.
+  void Detach();
+
+  // How it ended. `kFailed` has an error, `kCancelled` none.
+  enum class End : std::uint8_t { kRunning, kReturned, kFailed, kCancelled };
+
+  bool done() const { return (summary_.Read() & kDone) != 0; }
+
+  // After done: throws what the task threw, TaskCancelled, or nothing. Marks the end as observed.
+  void Rethrow();
+
+  // What a join waits for.
+  class JoinCase;
+
+  // It never will run: Go has failed. Destroys the task.
+  void Abandon() { delete this; }
+
+  std::unique_ptr<std::string> owned_name;  // what `name` points to
+
+ protected:
+  explicit TaskState(bool has_handle) : references_(has_handle ? 2 : 1) {}
+  virtual ~TaskState() = default;
+
+  // The derived class's part of Run: calls the closure, keeps the result.
+  virtual void Invoke() = 0;
+  // Destroys the closure; afterwards the captures are gone.
+  virtual void DropClosure() noexcept = 0;
+
+ private:
+  static constexpr std::uint64_t kDone = 1;
+
+  void Run() noexcept final;
+  void Fail(std::exception_ptr error) noexcept final;
+  void Finished() noexcept final;
+
+  void Conclude(End end, std::exception_ptr error);
+  void Release();
+  void ReportIfUnobserved();
+
+  Atomic<std::uint32_t> references_;
+  Atomic<bool> unobserved_{false};  // failed, and nobody has been told
+  LeaningLock mu_;
+  Summary summary_;   // written under mu_
+  WaitList joiners_;  // under mu_
+  End end_ = End::kRunning;
+  std::exception_ptr error_;
+};
+
+class TaskState::JoinCase : public Case {
+ public:
+  explicit JoinCase(TaskState& task) : Case(&task.summary_, kDone), task_(task) {}
+
+  bool Poll() final {
+    const std::lock_guard lock(task_.mu_);
+    return task_.done();
+  }
+  Arming Arm() final {
+    const std::lock_guard lock(task_.mu_);
+    if (task_.done()) return Arming::kReady;
+    task_.joiners_.PushBack(waiter);
+    return Arming::kArmed;
+  }
+  void Disarm() noexcept final {
+    const std::lock_guard lock(task_.mu_);
+    task_.joiners_.Remove(waiter);
+  }
+  const ParkReason& reason() const final {
+    static constexpr ParkReason kReason{"Join", "task"};
+    return kReason;
+  }
+  const void* object() const final { return &task_; }
+
+ protected:
+  ~JoinCase() = default;
+
+ private:
+  TaskState& task_;
+};
+
+// With a result of type R; void counts as Unit.
+template <class R>
+class ResultState : public TaskState {
+ public:
+  // After done and Rethrow; once.
+  R TakeResult() {
+    if constexpr (!std::is_void_v<R>) {
+      R result = std::move(*result_);
+      result_.reset();
+      return result;
+    }
+  }
+
+ protected:
+  using TaskState::TaskState;
+  std::optional<Solid<R>> result_;
+};
+
+// With the closure that makes it.
+template <class F, class R>
+class ClosureState final : public ResultState<R> {
+ public:
+  template <class G>
+  ClosureState(bool has_handle, G&& closure)
+      : ResultState<R>(has_handle), closure_(std::in_place, std::forward<G>(closure)) {}
+
+ private:
+  void Invoke() override {
+    if constexpr (std::is_void_v<R>) {
+      std::invoke(std::move(*closure_));
+      this->result_.emplace();
+    } else {
+      this->result_.emplace(std::invoke(std::move(*closure_)));
+    }
+  }
+  void DropClosure() noexcept override { closure_.reset(); }
+
+  std::optional<F> closure_;
+};
+
+}  // namespace csp::internal
+
+#endif  // CSP_TASK_TASK_STATE_H_
