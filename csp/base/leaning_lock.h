@@ -47,14 +47,17 @@ class LeaningLock {
   LeaningLock(const LeaningLock&) = delete;
   LeaningLock& operator=(const LeaningLock&) = delete;
 
-  void lock() {
+  void lock() { lock(CurrentThread()); }
+
+  // The same for callers who know their thread's context already.
+  void lock(ThreadContext* thread) {
     CheckLockOrder(LockRank::kObject);
-    LeanRecord* me = CurrentThread()->lean;
+    LeanRecord* me = thread->lean;
     if (me != nullptr && leans_to_.load(std::memory_order_relaxed) == me) {
       me->inside.store(this, std::memory_order_relaxed);
       LightBarrier();
       if (leans_to_.load(std::memory_order_relaxed) == me) [[likely]] {
-        by_favour_ = true;
+        favoured_ = me;
         NoteLocked(LockRank::kObject);
         return;
       }
@@ -66,14 +69,32 @@ class LeaningLock {
 
   void unlock() {
     NoteUnlocked(LockRank::kObject);
-    if (by_favour_) {
-      by_favour_ = false;
-      // Pairs with Straighten's acquire.
-      CurrentThread()->lean->inside.store(nullptr, std::memory_order_release);
+    if (LeanRecord* me = favoured_) {
+      favoured_ = nullptr;
+      // Pairs with the acquire of whoever straightens the lock.
+      me->inside.store(nullptr, std::memory_order_release);
     } else {
       held_.unlock();
     }
   }
+
+  // Holds the lock as std::unique_lock does, by a thread whose context is at hand.
+  class Hold {
+   public:
+    Hold(LeaningLock& lock, ThreadContext* thread) : lock_(&lock) { lock.lock(thread); }
+    ~Hold() {
+      if (lock_ != nullptr) lock_->unlock();
+    }
+    Hold(const Hold&) = delete;
+    Hold& operator=(const Hold&) = delete;
+    void Release() {
+      lock_->unlock();
+      lock_ = nullptr;
+    }
+
+   private:
+    LeaningLock* lock_;
+  };
 
  private:
   // So that a heavy barrier (some 20 us in all) is paid for by the locked instructions saved.
@@ -91,8 +112,8 @@ class LeaningLock {
   Atomic<LeanRecord*> leans_to_{nullptr};
   SpinLock held_{LockRank::kObject};
   // The holder's.
-  bool by_favour_ = false;
-  std::uint8_t straightened_ = 0;  // how often, up to a limit
+  LeanRecord* favoured_ = nullptr;  // who holds it by favour
+  std::uint8_t straightened_ = 0;   // how often, up to a limit
   std::uint32_t streak_ = 0;
   LeanRecord* last_ = nullptr;
 };

@@ -123,7 +123,9 @@ class Receiving : public Base {
     waiter.slot = &value;
     BlockDirect(
         waiter, kRecvReason, &core,
-        [&](auto arm) { return core.RecvOr(value, arm) != Passed::kNo; },
+        [&](Parker* self, auto arm) {
+          return core.RecvOr(self->thread(), value, arm) != Passed::kNo;
+        },
         [&] { core.DisarmRecv(waiter); });
     return value;
   }
@@ -193,7 +195,9 @@ class Sending : public Base {
     Passed passed = Passed::kNo;
     const bool at_once = BlockDirect(
         waiter, kSendReason, &core,
-        [&](auto arm) { return (passed = core.SendOr(value, arm)) != Passed::kNo; },
+        [&](Parker* self, auto arm) {
+          return (passed = core.SendOr(self->thread(), value, arm)) != Passed::kNo;
+        },
         [&] { core.DisarmSend(waiter); });
     if (at_once ? passed == Passed::kClosed : !waiter.ok) ThrowSendOnClosed();
   }

@@ -11,7 +11,7 @@ void Parker::Park(const ParkReason& reason, const void* object) {
   note.object.store(object, std::memory_order_relaxed);
   note.reason.store(&reason, std::memory_order_relaxed);
   if (kind_ == Kind::kFiber) [[likely]] {
-    Worker* worker = CurrentThread()->worker;
+    Worker* worker = thread_->worker;
     note.since.store(worker->CoarseNow(), std::memory_order_relaxed);
     worker->Park(static_cast<Fiber&>(*this));
   } else {
@@ -21,13 +21,13 @@ void Parker::Park(const ParkReason& reason, const void* object) {
   note.reason.store(nullptr, std::memory_order_relaxed);
 }
 
-void Parker::Unpark() {
+void Parker::Unpark(ThreadContext* waker) {
   if (kind_ == Kind::kThread) [[unlikely]] {
     static_cast<ThreadRecord&>(*this).Notify();
     return;
   }
   auto& fiber = static_cast<Fiber&>(*this);
-  Worker* worker = CurrentThread()->worker;
+  Worker* worker = waker->worker;
   Runtime* runtime = fiber.runtime.load(std::memory_order_relaxed);
   if (worker != nullptr && &worker->runtime() == runtime) {
     worker->Schedule(&fiber);

@@ -50,12 +50,18 @@ class Parker {
 
   Kind kind() const { return kind_; }
 
+  // The context of the thread that this parker, which is the caller, runs on. Saves asking for it;
+  // as CurrentThread() not to be kept across a suspension.
+  ThreadContext* thread() const { return thread_; }
+  void RunsOn(ThreadContext* thread) { thread_ = thread; }
+
   // Suspends the caller, who must be this parker, until Unpark. `object` is what it waits on, for
   // dumps only; it is not touched.
   void Park(const ParkReason& reason, const void* object);
 
-  // Makes it run again. From any thread; never suspends.
-  void Unpark();
+  // Makes it run again. From any thread, of which the context may be given; never suspends.
+  void Unpark(ThreadContext* waker);
+  void Unpark() { Unpark(CurrentThread()); }
 
   // Dumps read these from other threads; the owner writes them as it parks.
   struct Note {
@@ -71,6 +77,7 @@ class Parker {
   static Parker* RegisterThread();
 
   const Kind kind_;
+  ThreadContext* thread_ = nullptr;  // owner only
 };
 
 }  // namespace csp::internal

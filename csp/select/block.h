@@ -54,9 +54,9 @@ void Block(C& event, bool shielded = false) {
 }
 
 // The same for objects that can look and link under one lock, which saves taking it twice:
-// `try_or_link(arm)` does the operation and returns true, or calls `arm()`, links the waiter it
-// returns if it is not null, and returns false. `unlink` takes the waiter out again.
-// Returns true if the operation was done at once, false if the waiter was claimed for it.
+// `try_or_link(self, arm)` does the operation and returns true, or calls `arm()`, links the waiter
+// it returns if it is not null, and returns false. `unlink` takes the waiter out again. Returns
+// true if the operation was done at once, false if the waiter was claimed for it.
 template <class TryOrLink, class Unlink>
 [[gnu::always_inline]] inline bool BlockDirect(Waiter& waiter, const ParkReason& reason,
                                                const void* object, TryOrLink try_or_link,
@@ -66,7 +66,7 @@ template <class TryOrLink, class Unlink>
   for (;;) {
     Attempt attempt(parker);
     bool begun = false;
-    const bool done = try_or_link([&]() -> Waiter* {
+    const bool done = try_or_link(parker, [&]() -> Waiter* {
       begun = attempt.Begin(shielded || parker->words.shield_depth != 0);
       if (!begun) return nullptr;
       waiter.Bind(attempt, 0);

@@ -45,6 +45,7 @@ class Waiter : public internal::ListNode<Waiter> {
 
   // --- For the claimer, after the object's lock has been released. The last touch of the waiter.
   void Wake() { parker_->Unpark(); }
+  void Wake(internal::ThreadContext* thread) { parker_->Unpark(thread); }
 
  private:
   internal::Parker* parker_ = nullptr;

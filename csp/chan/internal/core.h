@@ -47,22 +47,22 @@ class Core {
 
   // A send that does not wait. kNo and kClosed leave `value` as it is.
   Passed TrySend(T& value) {
-    return SendOr(value, []() -> Waiter* { return nullptr; });
+    return SendOr(CurrentThread(), value, []() -> Waiter* { return nullptr; });
   }
 
   // A send, or a place to wait for one: if it cannot be done, links the waiter that `arm()`
   // returns, if any. The waiter's slot is `value`.
   template <class Arm>
-  Passed SendOr(T& value, Arm arm) {
+  Passed SendOr(ThreadContext* thread, T& value, Arm arm) {
     std::unique_ptr<typename Buffer<T>::Chunk> chunk;
     for (;;) {
-      std::unique_lock lock(mu);
+      LeaningLock::Hold lock(mu, thread);
       if (closed) return Passed::kClosed;
       if (Waiter* receiver = receivers.PopClaimed()) {
         Summarize();
-        lock.unlock();
+        lock.Release();
         static_cast<std::optional<T>*>(receiver->slot)->emplace(std::move(value));
-        receiver->Wake();
+        receiver->Wake(thread);
         return Passed::kYes;
       }
       if (buffer.full()) {
@@ -72,7 +72,7 @@ class Core {
       }
       if (buffer.NeedsChunk()) [[unlikely]] {
         if (chunk == nullptr) {
-          lock.unlock();
+          lock.Release();
           chunk = Buffer<T>::MakeChunk();
           continue;
         }
@@ -86,13 +86,13 @@ class Core {
 
   // A receive that does not wait. kClosed: closed and drained. `out` is empty before.
   Passed TryRecv(std::optional<T>& out) {
-    return RecvOr(out, []() -> Waiter* { return nullptr; });
+    return RecvOr(CurrentThread(), out, []() -> Waiter* { return nullptr; });
   }
 
   // The same for a receive; the waiter's slot is `out`.
   template <class Arm>
-  Passed RecvOr(std::optional<T>& out, Arm arm) {
-    std::unique_lock lock(mu);
+  Passed RecvOr(ThreadContext* thread, std::optional<T>& out, Arm arm) {
+    LeaningLock::Hold lock(mu, thread);
     if (!buffer.empty()) {
       out.emplace(std::move(buffer.front()));
       buffer.Pop();
@@ -102,16 +102,16 @@ class Core {
         sender->ok = true;
       }
       Summarize();
-      lock.unlock();
-      if (sender != nullptr) sender->Wake();
+      lock.Release();
+      if (sender != nullptr) sender->Wake(thread);
       return Passed::kYes;
     }
     if (Waiter* sender = senders.PopClaimed()) {  // unbuffered
       Summarize();
-      lock.unlock();
+      lock.Release();
       out.emplace(std::move(*static_cast<T*>(sender->slot)));
       sender->ok = true;
-      sender->Wake();
+      sender->Wake(thread);
       return Passed::kYes;
     }
     if (closed) return Passed::kClosed;

@@ -38,6 +38,7 @@ ThreadRecord* ThreadRecord::OfThisThread() {
   }
   record->thread_id_.store(gettid(), std::memory_order_relaxed);
   thread->parker = record;
+  record->RunsOn(thread);
   thread->budget = INT32_MAX;  // a thread need not yield: the kernel takes turns
   pthread_setspecific(key, record);
   return record;

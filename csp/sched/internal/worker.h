@@ -215,6 +215,7 @@ inline Worker* Worker::Arrive(Context& self, Parker* parker,
   }
   *worker->exceptions_ = self.exceptions;
   worker->thread_->parker = parker;
+  if (parker != nullptr) parker->RunsOn(worker->thread_);
   worker->thread_->budget = kOperationBudget;
   return worker;
 }
