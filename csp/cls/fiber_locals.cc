@@ -20,11 +20,6 @@ namespace {
 // (two that use each other).
 constexpr std::uint32_t kMostRemade = 1000;
 
-void* Shared(LocalSnapshot* snapshot) {
-  if (snapshot != nullptr) snapshot->Share();
-  return RootOf(snapshot);
-}
-
 bool IsInherited(const LocalSlot& slot) {
   return slot.box != nullptr && slot.box->type().copy != nullptr;
 }
@@ -71,17 +66,16 @@ LocalBox* Freeze(LocalTable& table, std::uint32_t id) {
 
 void* InheritChanged(void*& root) {
   LocalTable* table = TableIn(root);
-  if (!table->changed && AllAsGiven(*table)) return Shared(table->given);
+  if (!table->changed && AllAsGiven(*table)) return table->Give();
   if (table->IsBusy(LocalTable::kSnapshot)) {
     throw Panic(
         "Go: called by the copy constructor of a Local's value, which Go itself has called");
   }
   const std::uint32_t size = SnapshotSize(*table);
-  LocalSnapshot* made = nullptr;
-  if (size != 0) {
+  LocalSnapshot* made = size != 0 ? LocalSnapshot::Make(size) : nullptr;
+  table->changed = false;  // what a copy constructor changes counts for the next Go
+  if (made != nullptr) {
     const BusyLocal busy(root, LocalTable::kSnapshot);
-    made = LocalSnapshot::Make(size);
-    table->changed = false;  // what a copy constructor changes counts for the next Go
     try {
       for (std::uint32_t id = 1; id < size; ++id) (*made)[id] = Freeze(*TableIn(root), id);
     } catch (...) {
@@ -89,10 +83,9 @@ void* InheritChanged(void*& root) {
       made->Drop();
       throw;
     }
-    made->Share();
+    made->Share();  // for the child, before destructors of what it replaces run
   }
-  LocalSnapshot* last = std::exchange(TableIn(root)->given, made);
-  if (last != nullptr) last->Drop();
+  TableIn(root)->SetGiven(made);
   return RootOf(made);
 }
 
@@ -132,10 +125,10 @@ void DestroyLocals(void*& root) {
       continue;
     }
     LocalTable* table = TableIn(root);
-    if (LocalSnapshot* given = std::exchange(table->given, nullptr)) {
+    if (table->given != nullptr) {
       // First, so that what no child holds is the owner's alone.
       table->changed = true;
-      given->Drop();
+      table->SetGiven(nullptr);
     } else if (const std::uint32_t youngest = table->slots()[0].older; youngest == 0) {
       root = RootOf(table->inherited);
       ::operator delete(table);
@@ -164,9 +157,12 @@ void DestroyLocalsAtThreadExit() {
 void* InheritLocals() {
   void*& root = LocalsRoot();
   if (root == nullptr) return nullptr;
-  if (IsSnapshot(root)) return Shared(SnapshotIn(root));
+  if (IsSnapshot(root)) {
+    SnapshotIn(root)->Share();
+    return root;
+  }
   LocalTable* table = TableIn(root);
-  if (!table->changed && table->open_inherited == 0) return Shared(table->given);
+  if (!table->changed && table->open_inherited == 0) return table->Give();
   return InheritChanged(root);
 }
 

@@ -21,14 +21,6 @@ void CheckNotBusy(void* root, std::uint32_t id, const char* call) {
 
 }  // namespace
 
-void* FindLocal(std::uint32_t id) {
-  LocalTable* table = TableIn(LocalsRoot());
-  if (table == nullptr || id >= table->size) [[unlikely]] {
-    return nullptr;
-  }
-  return table->slots()[id].value;
-}
-
 std::uint32_t LocalBase::Number() const {
   std::uint32_t id = id_.load(std::memory_order_relaxed);
   if (id != 0) return id;
@@ -54,21 +46,6 @@ void* LocalBase::MakeValue() const {
   const HeldLocal closed = ExchangeLocal(root, id, {made, true});
   if (closed.box != nullptr) closed.box->Drop();
   return made->value();
-}
-
-const void* LocalBase::PeekValue() const {
-  const std::uint32_t id = id_.load(std::memory_order_relaxed);
-  void* root = LocalsRoot();
-  if (root == nullptr || id == 0) return nullptr;
-  const LocalBox* box = nullptr;
-  if (IsSnapshot(root)) {
-    box = SnapshotIn(root)->Find(id);
-  } else {
-    LocalTable* table = TableIn(root);
-    const LocalSlot* slot = table->Find(id);
-    box = slot != nullptr && slot->box != nullptr ? slot->box : table->FindInherited(id);
-  }
-  return box != nullptr ? box->value() : nullptr;
 }
 
 void* LocalBase::FindAssignable() const {

@@ -10,10 +10,6 @@
 
 namespace csp::internal {
 
-// The mutable value of the Local with this number in the calling fiber or thread; null if it has
-// to be made first. 0, a number not yet given out, has no value.
-void* FindLocal(std::uint32_t id);
-
 // Constant-initialised and trivially destructible, so that a global Local works in every static
 // constructor and destructor. The number is drawn at the first access and never given out again: a
 // fiber may have a value longer than its Local lives.
@@ -32,7 +28,7 @@ class LocalBase {
     return value != nullptr ? value : MakeValue();
   }
   // Null if there is none.
-  const void* PeekValue() const;
+  const void* PeekValue() const { return PeekLocal(id_.load(std::memory_order_relaxed)); }
   // A value that may be assigned to; null if a new one is to be stored instead.
   void* FindAssignable() const;
   void StoreValue(MakeLocal make, const void* from) const;

@@ -75,8 +75,8 @@ LocalSnapshot* LocalSnapshot::Make(std::uint32_t size) {
   return snapshot;
 }
 
-void LocalSnapshot::Drop() {
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+void LocalSnapshot::Drop(std::uint64_t count) {
+  if (references_.fetch_sub(count, std::memory_order_acq_rel) != count) return;
   for (std::uint32_t id = size_; id-- > 0;) {
     if (LocalBox* box = (*this)[id]) box->Drop();
   }
@@ -90,6 +90,28 @@ void*& LocalsRoot() {
     return static_cast<Fiber*>(parker)->locals;
   }
   return thread->locals;
+}
+
+void* FindLocal(std::uint32_t id) {
+  LocalTable* table = TableIn(LocalsRoot());
+  if (table == nullptr || id >= table->size) [[unlikely]] {
+    return nullptr;
+  }
+  return table->slots()[id].value;
+}
+
+const void* PeekLocal(std::uint32_t id) {
+  void* root = LocalsRoot();
+  if (root == nullptr) return nullptr;
+  const LocalBox* box = nullptr;
+  if (IsSnapshot(root)) {
+    box = SnapshotIn(root)->Find(id);
+  } else {
+    LocalTable* table = TableIn(root);
+    const LocalSlot* slot = table->Find(id);
+    box = slot != nullptr && slot->box != nullptr ? slot->box : table->FindInherited(id);
+  }
+  return box != nullptr ? box->value() : nullptr;
 }
 
 LocalTable* EnsureSlot(void*& root, std::uint32_t id) {

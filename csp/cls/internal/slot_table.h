@@ -30,6 +30,7 @@
 #define CSP_CLS_INTERNAL_SLOT_TABLE_H_
 
 #include <cstdint>
+#include <utility>
 
 #include "csp/base/atomic.h"
 #include "csp/cls/internal/local_box.h"
@@ -45,16 +46,27 @@ class LocalSnapshot {
   LocalBox*& operator[](std::uint32_t id) { return reinterpret_cast<LocalBox**>(this + 1)[id]; }
   LocalBox* Find(std::uint32_t id) { return id < size_ ? (*this)[id] : nullptr; }
 
-  void Share() { references_.fetch_add(1, std::memory_order_relaxed); }  // as LocalBox
-  // May run destructors of values.
-  void Drop();
+  // `count` references more; relaxed as in LocalBox.
+  void Share(std::uint64_t count = 1) { references_.fetch_add(count, std::memory_order_relaxed); }
+  // Gives references up. May run destructors of values.
+  void Drop(std::uint64_t count = 1);
 
  private:
   explicit LocalSnapshot(std::uint32_t size) : size_(size) {}
 
-  Atomic<std::uint32_t> references_{1};
+  Atomic<std::uint64_t> references_{1};
   const std::uint32_t size_;
 };
+
+inline bool IsSnapshot(const void* root) {
+  return (reinterpret_cast<std::uintptr_t>(root) & 1) != 0;
+}
+inline LocalSnapshot* SnapshotIn(void* root) {
+  return reinterpret_cast<LocalSnapshot*>(static_cast<char*>(root) - 1);
+}
+inline void* RootOf(LocalSnapshot* snapshot) {
+  return snapshot != nullptr ? reinterpret_cast<char*>(snapshot) + 1 : nullptr;
+}
 
 struct LocalSlot {
   void* value;    // if open
@@ -75,13 +87,33 @@ struct LocalTable {
     Busy* outer;
   };
   static constexpr std::uint32_t kSnapshot = 0;
+  static constexpr std::uint32_t kStock = 256;
 
   std::uint32_t size;                // slots, slot 0 included
   std::uint32_t open_inherited = 0;  // open values that children inherit
+  std::uint32_t stock = 0;           // references to `given` that are bought, but not handed out
   bool changed = false;              // since `given`, other than through open values
   LocalSnapshot* inherited;          // from the parent; null if nothing
   LocalSnapshot* given;              // what children get, if nothing has changed; null if nothing
   Busy* busy = nullptr;
+
+  // A reference to `given`, for a child. Buys them by the hundred: an atomic operation, and the
+  // cache line for which the ends of the children compete, once in so many.
+  void* Give() {
+    if (given == nullptr) return nullptr;
+    if (stock == 0) {
+      stock = kStock;
+      given->Share(kStock);
+    }
+    --stock;
+    return RootOf(given);
+  }
+  // Replaces `given`.
+  void SetGiven(LocalSnapshot* snapshot) {
+    LocalSnapshot* last = std::exchange(given, snapshot);
+    const std::uint32_t unsold = std::exchange(stock, 0);
+    if (last != nullptr) last->Drop(1 + unsold);
+  }
 
   LocalSlot* slots() { return reinterpret_cast<LocalSlot*>(this + 1); }
   LocalSlot* Find(std::uint32_t id) { return id < size ? &slots()[id] : nullptr; }
@@ -99,19 +131,17 @@ struct LocalTable {
 // The root of the calling fiber; on a plain thread that of the thread.
 void*& LocalsRoot();
 
-inline bool IsSnapshot(const void* root) {
-  return (reinterpret_cast<std::uintptr_t>(root) & 1) != 0;
-}
-inline LocalSnapshot* SnapshotIn(void* root) {
-  return reinterpret_cast<LocalSnapshot*>(static_cast<char*>(root) - 1);
-}
-inline void* RootOf(LocalSnapshot* snapshot) {
-  return snapshot != nullptr ? reinterpret_cast<char*>(snapshot) + 1 : nullptr;
-}
 // Null if there is none.
 inline LocalTable* TableIn(void* root) {
   return IsSnapshot(root) ? nullptr : static_cast<LocalTable*>(root);
 }
+
+// The mutable value of the Local with this number in the calling fiber or thread; null if it has
+// to be made first. 0, a number not yet given out, has no value.
+void* FindLocal(std::uint32_t id);
+
+// The same without making or copying: what there is, own or inherited; null if nothing.
+const void* PeekLocal(std::uint32_t id);
 
 // Makes sure that there is a table with the slot. Throws std::bad_alloc.
 LocalTable* EnsureSlot(void*& root, std::uint32_t id);
