@@ -10,13 +10,11 @@
 
 #include "csp/base/panic.h"
 #include "csp/chan/internal/core.h"
+#include "csp/chan/internal/waits.h"
 #include "csp/select/select_event.h"
 
 namespace csp {
 namespace internal {
-
-inline constexpr ParkReason kSendReason{"Send", "chan"};
-inline constexpr ParkReason kRecvReason{"Recv", "chan"};
 
 [[noreturn]] void ThrowSendOnClosed();
 
@@ -40,7 +38,7 @@ class RecvEvent final : public SelectEvent, public Case {
   using Result = std::optional<T>;
 
   explicit RecvEvent(Hold hold)
-      : Case(Of(hold) != nullptr ? &Of(hold)->summary : nullptr, internal::Core<T>::kCanRecv),
+      : Case(Of(hold) != nullptr ? &Of(hold)->Watch() : nullptr, internal::Core<T>::kCanRecv),
         hold_(std::move(hold)) {}
 
   bool Poll() override { return core().TryRecv(value_) != internal::Passed::kNo; }
@@ -79,7 +77,7 @@ class SendEvent final : public SelectEvent, public Case {
 
   template <class V>
   SendEvent(Hold hold, V&& value)
-      : Case(Of(hold) != nullptr ? &Of(hold)->summary : nullptr, internal::Core<T>::kCanSend),
+      : Case(Of(hold) != nullptr ? &Of(hold)->Watch() : nullptr, internal::Core<T>::kCanSend),
         hold_(std::move(hold)),
         value_(std::forward<V>(value)) {}
 

@@ -44,6 +44,7 @@
 #include "absl/time/time.h"
 #include "csp/chan/cases.h"
 #include "csp/chan/internal/core.h"
+#include "csp/chan/internal/waits.h"
 #include "csp/select/block.h"
 
 namespace csp {
@@ -117,17 +118,9 @@ class Receiving : public Base {
   // Blocks until there is a value; empty: the channel is closed and drained.
   // Throws NilChannel, Cancelled.
   std::optional<T> Recv() const {
-    Core<T>& core = this->CoreFor("Chan::Recv");
-    std::optional<T> value;
-    Waiter waiter;
-    waiter.slot = &value;
-    BlockDirect(
-        waiter, kRecvReason, &core,
-        [&](Parker* self, auto arm) {
-          return core.RecvOr(self->thread(), value, arm) != Passed::kNo;
-        },
-        [&] { core.DisarmRecv(waiter); });
-    return value;
+    RecvWait<T> wait(this->CoreFor("Chan::Recv"));
+    wait.Run();
+    return std::move(wait.value);
   }
 
   // Without waiting. False: nothing is there now, `out` is empty. True: `out` is what Recv would
@@ -189,17 +182,8 @@ class Sending : public Base {
   // Blocks until the value has been taken by a receiver or the buffer. Throws NilChannel,
   // ClosedChannel, Cancelled: `value` is untouched then.
   void Send(T&& value) const {
-    Core<T>& core = this->CoreFor("Chan::Send");
-    Waiter waiter;
-    waiter.slot = std::addressof(value);
-    Passed passed = Passed::kNo;
-    const bool at_once = BlockDirect(
-        waiter, kSendReason, &core,
-        [&](Parker* self, auto arm) {
-          return (passed = core.SendOr(self->thread(), value, arm)) != Passed::kNo;
-        },
-        [&] { core.DisarmSend(waiter); });
-    if (at_once ? passed == Passed::kClosed : !waiter.ok) ThrowSendOnClosed();
+    SendWait<T> wait(this->CoreFor("Chan::Send"), value);
+    if (!wait.Run()) ThrowSendOnClosed();
   }
   // Sends a copy, made before anything else happens.
   void Send(const T& value) const requires std::copy_constructible<T> { Send(T(value)); }

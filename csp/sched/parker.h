@@ -22,6 +22,8 @@
 
 namespace csp::internal {
 
+class DirectWait;
+
 // The words of the wait protocol; csp/select (target wait) gives them their meaning and is their
 // only user beside the scheduler's set-up and shutdown.
 struct WaitWords {
@@ -29,6 +31,8 @@ struct WaitWords {
   // The running task's number, shifted left by one; the low bit says that it is cancelled. A
   // canceller swaps {n, 0} for {n, 1}: if the fiber meanwhile runs another task, that fails.
   Atomic<std::uint64_t> cancel{0};
+  Atomic<DirectWait*> direct{nullptr};  // the wait in progress, if one object alone decides it
+  Atomic<std::uint32_t> pins{0};        // cancellers that look at it
   // Owner only.
   int shield_depth = 0;
   std::uint32_t cancelled_throws = 0;  // how often this task has been told

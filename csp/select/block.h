@@ -53,35 +53,6 @@ void Block(C& event, bool shielded = false) {
   BlockUntil(event, kForever, shielded);
 }
 
-// The same for objects that can look and link under one lock, which saves taking it twice:
-// `try_or_link(self, arm)` does the operation and returns true, or calls `arm()`, links the waiter
-// it returns if it is not null, and returns false. `unlink` takes the waiter out again. Returns
-// true if the operation was done at once, false if the waiter was claimed for it.
-template <class TryOrLink, class Unlink>
-[[gnu::always_inline]] inline bool BlockDirect(Waiter& waiter, const ParkReason& reason,
-                                               const void* object, TryOrLink try_or_link,
-                                               Unlink unlink) {
-  Parker* parker = EnterBlocking();
-  bool shielded = false;
-  for (;;) {
-    Attempt attempt(parker);
-    bool begun = false;
-    const bool done = try_or_link(parker, [&]() -> Waiter* {
-      begun = attempt.Begin(shielded || parker->words.shield_depth != 0);
-      if (!begun) return nullptr;
-      waiter.Bind(attempt, 0);
-      return &waiter;
-    });
-    if (done) return true;
-    if (begun) {
-      if (attempt.Await(reason, object) == 0) return false;
-      unlink();
-    }
-    ThrowIfCancelled(*parker);
-    shielded = Shielded(*parker);
-  }
-}
-
 }  // namespace csp::internal
 
 #endif  // CSP_SELECT_BLOCK_H_

@@ -7,6 +7,7 @@
 #include "csp/base/asymmetric.h"
 #include "csp/base/panic.h"
 #include "csp/sched/yield.h"
+#include "csp/select/direct_wait.h"
 
 namespace csp::internal {
 
@@ -51,18 +52,37 @@ bool EndWait(Parker& parker) {
 
 }  // namespace
 
+void DirectWait::AwaitUnpinned() {
+  while (self_->words.pins.load(std::memory_order_acquire) != 0) CpuRelax();
+}
+
+void DirectWait::Refuse() {
+  withdrawn_ = false;
+  ThrowIfCancelled(*self_);
+  shielded_ = Shielded(*self_);
+}
+
 bool CancelParker(Parker& parker, std::uint64_t number) {
   std::uint64_t expected = number << 1;
   if (!parker.words.cancel.compare_exchange_strong(expected, expected | 1,
                                                    std::memory_order_seq_cst)) {
     return false;
   }
-  // Usually the target waits, and is seen to. If not, it may be just about to: then the barrier
-  // makes sure that its word is seen here or the flag there. (The word may by now belong to another
-  // task on the same fiber: that one is claimed, finds its own flag unset, and waits anew.)
+  // A target that waits in a select is seen to at once. Otherwise it may wait for one object alone,
+  // or be about to wait: then the barrier makes sure that its words are seen here or the flag there.
+  // (The words may by now belong to another task on the same fiber: that one's wait is ended, finds
+  // its own flag unset, and begins anew.)
   if (EndWait(parker)) return true;
+  parker.words.pins.fetch_add(1, std::memory_order_seq_cst);
   HeavyBarrier();
-  EndWait(parker);
+  DirectWait* direct = parker.words.direct.load(std::memory_order_acquire);
+  const bool withdrawn = direct != nullptr && direct->WithdrawForCancel();
+  parker.words.pins.fetch_sub(1, std::memory_order_acq_rel);
+  if (withdrawn) {
+    parker.Unpark();
+  } else if (direct == nullptr) {
+    EndWait(parker);
+  }
   return true;
 }
 

@@ -28,11 +28,19 @@ class Waiter : public internal::ListNode<Waiter> {
     index_ = index;
   }
 
+  // For a wait that this object alone decides (direct_wait.h).
+  void BindDirect(internal::Parker* parker) {
+    parker_ = parker;
+    pending_ = kDirect;
+  }
+
   // --- For the object's side; under its lock.
 
   // Decides the wait in favour of this waiter. False: it has been decided otherwise, or given up;
   // the waiter is to be dropped. After true the caller owes exactly one Wake.
-  bool TryClaim() { return internal::Attempt::Claim(parker_, pending_, index_); }
+  bool TryClaim() {
+    return pending_ == kDirect || internal::Attempt::Claim(parker_, pending_, index_);
+  }
 
   // True if the other waiter belongs to the same wait: a select never pairs with itself.
   bool SameWait(const internal::Parker* parker) const { return parker_ == parker; }
@@ -40,7 +48,8 @@ class Waiter : public internal::ListNode<Waiter> {
 
   // True while the wait is undecided. A hint, unless the caller holds what decides it.
   bool StillWaits() const {
-    return parker_->words.attempt.load(std::memory_order_acquire) == pending_;
+    return pending_ == kDirect ||
+           parker_->words.attempt.load(std::memory_order_acquire) == pending_;
   }
 
   // --- For the claimer, after the object's lock has been released. The last touch of the waiter.
@@ -48,6 +57,8 @@ class Waiter : public internal::ListNode<Waiter> {
   void Wake(internal::ThreadContext* thread) { parker_->Unpark(thread); }
 
  private:
+  static constexpr std::uint64_t kDirect = 0;  // no attempt's word
+
   internal::Parker* parker_ = nullptr;
   std::uint64_t pending_ = 0;
   int index_ = 0;

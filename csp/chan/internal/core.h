@@ -7,13 +7,15 @@
 //  2. A value moves only after a claim has succeeded or the buffer has taken it: from the sender's
 //     frame, to the receiver's frame or the buffer. Whoever is not claimed is not touched.
 //  3. Close happens once. From then on nobody waits: receivers drain the buffer, senders are told.
-//  4. `summary` says, after each change under the lock, whether a receive or a send would be ready.
+//  4. Once `watched`, `summary` says, after each change under the lock, whether a receive or a send
+//  would be ready.
 //     A list that holds only decided waiters still counts as ready: then the look under the lock
 //     finds nobody, empties the list, and puts the summary right.
 //
-// Lock: `mu` guards everything but `references`. Under it: values move into and out of the buffer
-// (T's move constructor and destructor may not throw, and may not use csp). A hand-over from frame
-// to frame happens outside of it. Wakes happen after it has been released.
+// Lock: `mu` guards everything but `references`; `watched` and `summary` are read without it. Under
+// it: values move into and out of the buffer (T's move constructor and destructor may not throw,
+// and may not use csp). A hand-over from frame to frame happens outside of it. Wakes happen after
+// it has been released.
 //
 // Memory ordering (Go's): a send happens before the receive that gets the value; the k-th receive
 // happens before the (k + capacity)-th send completes; close happens before a receive that sees it.
@@ -135,16 +137,9 @@ class Core {
     Summarize();
     return true;
   }
-  void DisarmSend(Waiter& waiter) {
-    const std::lock_guard lock(mu);
-    senders.Remove(waiter);
-    Summarize();
-  }
-  void DisarmRecv(Waiter& waiter) {
-    const std::lock_guard lock(mu);
-    receivers.Remove(waiter);
-    Summarize();
-  }
+  // True if the waiter was linked still.
+  bool DisarmSend(Waiter& waiter) { return Unlink(senders, waiter); }
+  bool DisarmRecv(Waiter& waiter) { return Unlink(receivers, waiter); }
 
   // False if it was closed before.
   bool Close() {
@@ -171,11 +166,19 @@ class Core {
   }
   std::size_t capacity() const { return buffer.capacity(); }
 
-  Summary summary;
   Atomic<std::size_t> references{1};
 
  private:
+  bool Unlink(WaitList& list, Waiter& waiter) {
+    const std::lock_guard lock(mu);
+    const bool linked = waiter.linked();
+    list.Remove(waiter);
+    Summarize();
+    return linked;
+  }
+
   void Summarize() {
+    if (!watched.load(std::memory_order_relaxed)) return;
     std::uint64_t ready = 0;
     if (closed || !buffer.empty() || !senders.empty()) ready |= kCanRecv;
     if (closed || !buffer.full() || !receivers.empty()) ready |= kCanSend;
@@ -184,6 +187,8 @@ class Core {
 
   mutable LeaningLock mu;
   bool closed = false;
+  Atomic<bool> watched{false};  // a select has asked for the summary
+  Summary summary;
   WaitList receivers;
   WaitList senders;
   Buffer<T> buffer;

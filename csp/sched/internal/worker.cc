@@ -14,7 +14,7 @@ namespace csp::internal {
 using boost::context::detail::transfer_t;
 
 Worker::Worker(Runtime& runtime, int index)
-    : runtime_(runtime), index_(index), random_(NextRandomSeed()) {}
+    : runtime_(runtime), idle_(runtime.idle()), index_(index), random_(NextRandomSeed()) {}
 
 Worker::~Worker() {
   timers_.Orphan();
@@ -64,14 +64,11 @@ void Worker::SwitchAway(Fiber& finished, Runnable next) {
 
 // The context to switch to and its point: the root where there is nothing to run, no stack to run
 // it on, or where the chosen fiber takes too long to leave the worker that it is on.
-Context& Worker::Resolve(Runnable next, void*& point) {
+Context& Worker::ResolveSlow(Runnable next, void*& point) {
   Fiber* fiber = next.fiber;
   if (fiber == nullptr && next.task != nullptr) fiber = Start(next.task);
   if (fiber != nullptr) {
-    point = fiber->context.point.load(std::memory_order_acquire);
-    if (point == nullptr) [[unlikely]] {
-      point = AwaitPoint(*fiber);
-    }
+    point = AwaitPoint(*fiber);
     if (point != nullptr) {
       arriving_ = fiber;
       return fiber->context;
@@ -84,8 +81,8 @@ Context& Worker::Resolve(Runnable next, void*& point) {
 void* Worker::AwaitPoint(Fiber& fiber) {
   constexpr int kSpins = 500;  // some ten microseconds; the usual departure takes tens of ns
   for (int i = 0; i < kSpins; ++i) {
-    CpuRelax();
     if (void* point = fiber.context.point.load(std::memory_order_acquire)) return point;
+    CpuRelax();
   }
   if (fiber.home != nullptr) {
     inbox_.Push(&fiber);
@@ -225,16 +222,6 @@ Runnable Worker::TakeGlobal(std::size_t limit) {
   return {nullptr, global.PopTask()};
 }
 
-void Worker::Schedule(Fiber* fiber) {
-  counters.wakeups.Add();
-  if (fiber->home != nullptr) [[unlikely]] {
-    fiber->home->PushInbox(fiber);
-    return;
-  }
-  ready_.PushNext(fiber);
-  AfterLocalPush();
-}
-
 void Worker::Spawn(TaskRecord* task) {
   if (last_number_ == end_number_) {
     constexpr std::uint64_t kBlock = 1024;
@@ -252,11 +239,7 @@ void Worker::Spawn(TaskRecord* task) {
   AfterLocalPush();
 }
 
-void Worker::AfterLocalPush() {
-  if (runtime_.idle().WakeAfterLocalPush()) [[unlikely]] {
-    runtime_.poller().Break();
-  }
-}
+void Worker::BreakPoller() { runtime_.poller().Break(); }
 
 void Worker::PushReady(Fiber* fiber) {
   if (fiber->home != nullptr) [[unlikely]] {

@@ -122,6 +122,7 @@ class Worker {
   [[gnu::always_inline]] void Leave(Fiber& self);
   [[noreturn]] void SwitchAway(Fiber& finished, Runnable next);
   Context& Resolve(Runnable next, void*& point);
+  Context& ResolveSlow(Runnable next, void*& point);
   void* AwaitPoint(Fiber& fiber);
   Runnable Next();
   Runnable Maintain();
@@ -131,6 +132,7 @@ class Worker {
   Fiber* TakeStack(std::uint8_t stack_class);
   void KeepStack(Fiber* fiber);
   void AfterLocalPush();
+  void BreakPoller();
   void FinishTask(Fiber& fiber);
 
   // watch.cc: idle.
@@ -145,6 +147,7 @@ class Worker {
 
   // Constant after construction.
   Runtime& runtime_;
+  Idle& idle_;  // the runtime's
   const int index_;
 
   // Owner.
@@ -189,6 +192,33 @@ inline void Worker::Leave(Fiber& self) {
     return;
   }
   SwitchTo(self.context, &self, next);
+}
+
+inline void Worker::Schedule(Fiber* fiber) {
+  counters.wakeups.Add();
+  if (fiber->home != nullptr) [[unlikely]] {
+    fiber->home->PushInbox(fiber);
+    return;
+  }
+  ready_.PushNext(fiber);
+  AfterLocalPush();
+}
+
+inline void Worker::AfterLocalPush() {
+  if (idle_.WakeAfterLocalPush()) [[unlikely]] {
+    BreakPoller();
+  }
+}
+
+inline Context& Worker::Resolve(Runnable next, void*& point) {
+  if (next.fiber != nullptr) [[likely]] {
+    // Pairs with the release in Arrive.
+    point = next.fiber->context.point.load(std::memory_order_acquire);
+    if (point != nullptr) [[likely]] {
+      return next.fiber->context;
+    }
+  }
+  return ResolveSlow(next, point);
 }
 
 // `this` is the worker before the switch and may not be touched after it.
