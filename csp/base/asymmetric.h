@@ -6,7 +6,7 @@
 // HeavyBarrier, which makes every running thread of the process execute a full barrier
 // (membarrier(2), Linux 4.14; some microseconds). After it, whatever the others stored before their
 // light barrier is visible here, and whatever they read after it sees what was stored here.
-// Where the kernel refuses, LightBarrier is a full barrier.
+// Where the kernel refuses, both are full barriers.
 //
 //   OwnedLock     a lock that its owning thread takes for two stores and a load
 //   LeaningLock   a spinlock that becomes such a lock for whoever takes it thousands of times in a
@@ -28,10 +28,13 @@ namespace csp::internal {
 // Whether HeavyBarrier is one; constant once main has begun.
 extern bool has_heavy_barrier;
 
+// A barrier that each thread can pay for by itself: a locked instruction on a word that all share.
+void FullBarrier();
+
 inline void LightBarrier() {
   std::atomic_signal_fence(std::memory_order_seq_cst);
   if (!has_heavy_barrier) [[unlikely]] {
-    std::atomic_thread_fence(std::memory_order_seq_cst);
+    FullBarrier();
   }
 }
 

@@ -154,10 +154,10 @@ std::uint64_t Runtime::TakeNumbers(std::uint64_t count) {
 // --- Shutdown.
 
 std::uint64_t Runtime::live_tasks() const {
-  // What has finished is read first: the difference may only be too large.
+  // What has finished is read first: the difference may only be too large. (A counter shows what
+  // happened before it: so whoever sees that a task has finished sees that it was spawned.)
   std::uint64_t finished = 0;
   for (const auto& worker : workers_) finished += worker->counters.finished.value();
-  std::atomic_thread_fence(std::memory_order_seq_cst);
   std::uint64_t spawned = foreign_spawns_.load(std::memory_order_seq_cst);
   for (const auto& worker : workers_) spawned += worker->counters.spawned.value();
   return spawned - finished;
