@@ -45,7 +45,18 @@ class Core {
   static constexpr std::uint64_t kCanRecv = 1;
   static constexpr std::uint64_t kCanSend = 2;
 
-  explicit Core(std::size_t capacity) : summary(capacity > 0 ? kCanSend : 0), buffer(capacity) {}
+  explicit Core(std::size_t capacity) : buffer(capacity) {}
+
+  // The summary, for a select. It is kept up to date only from the first call on: most channels
+  // never are selected on, and plain operations on them do without.
+  const Summary& Watch() {
+    if (!watched.load(std::memory_order_acquire)) {
+      const std::lock_guard lock(mu);
+      watched.store(true, std::memory_order_release);
+      Summarize();
+    }
+    return summary;
+  }
 
   // A send that does not wait. kNo and kClosed leave `value` as it is.
   Passed TrySend(T& value) {
