@@ -12,13 +12,13 @@
 #include "csp/task/go.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
-#include "tests/cls/everywhere.h"
+#include "tests/support/fixture.h"
 
 namespace csp {
 namespace {
 
-class LocalInheritTest : public Everywhere {};
-CSP_TEST_EVERYWHERE(LocalInheritTest);
+using LocalInheritTest = RuntimeTest;
+CSP_INSTANTIATE(LocalInheritTest);
 
 // Neither trivially copyable nor a string: nobody can tell whether it has changed.
 struct RequestId {

@@ -13,15 +13,16 @@
 
 #include "csp/base/panic.h"
 #include "csp/task/go.h"
+#include "csp/task/run.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
-#include "tests/cls/everywhere.h"
+#include "tests/support/fixture.h"
 
 namespace csp {
 namespace {
 
-class LocalTest : public Everywhere {};
-CSP_TEST_EVERYWHERE(LocalTest);
+using LocalTest = RuntimeTest;
+CSP_INSTANTIATE(LocalTest);
 
 struct Stats {
   int served = 0;
