@@ -11,8 +11,11 @@ void Timer::Arm(std::int64_t deadline) {
   never_due_ = deadline == kForever;
   if (never_due_) return;
   if (Worker* worker = CurrentThread()->worker) {
-    worker->timers().Add(*this, deadline);
-    return;  // a worker looks at its own heap before it sleeps
+    Runtime& runtime = worker->runtime();
+    if (worker->timers().Add(*this, deadline) && runtime.idle().WakeForTimer(deadline)) {
+      runtime.poller().Break();
+    }
+    return;
   }
   Runtime& runtime = Runtime::Default();
   if (runtime.worker(0).timers().Add(*this, deadline) && runtime.idle().WakeAfterForeignPush()) {

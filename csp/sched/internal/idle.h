@@ -18,6 +18,8 @@
 //     then polls. Push: publish the work, light barrier, read the level. So either the watcher sees
 //     the work or the pusher sees the level (asymmetric.h). Foreign pushes use seq_cst on both
 //     sides, since they may meet a napping watcher, which does without the heavy barrier.
+//     A timer is work only for a watcher that sleeps beyond it; this holds for busy workers'
+//     timers, too, since the watcher fires those that their worker has no time for.
 //  2. Whoever swaps the level to kAwake, and only he, breaks the poller.
 //  3. `mu_` guards who watches and who is parked: a worker parks only while somebody else watches,
 //     and a watcher that resigns wakes a parked worker if there is one. So parked workers without
@@ -60,6 +62,14 @@ class Idle {
     return level_.load(std::memory_order_seq_cst) != kAwake && Rouse();
   }
 
+  // After a timer has become the earliest of its heap.
+  bool WakeForTimer(std::int64_t deadline) {
+    LightBarrier();
+    return level_.load(std::memory_order_seq_cst) == kSleeping &&
+           // Announce publishes it.
+           deadline < sleeps_until_.load(std::memory_order_relaxed) && Rouse();
+  }
+
   // --- Idle workers.
 
   // True: the caller is the watcher now. False: `seat` is parked; wait for its call.
@@ -80,6 +90,8 @@ class Idle {
 
   // The watcher announces how it is going to sleep, and looks at all queues after this.
   void Announce(Level level) { level_.store(level, std::memory_order_seq_cst); }
+  // Before that, when it will wake by itself: who arms an earlier timer must know.
+  void NoteUntil(std::int64_t until) { sleeps_until_.store(until, std::memory_order_relaxed); }
   // True if somebody roused it.
   bool Wake() { return level_.exchange(kAwake, std::memory_order_seq_cst) == kAwake; }
 
@@ -113,6 +125,13 @@ class Idle {
     return parked_.PopBack();
   }
 
+  // By a worker that was called and has found work: the seat to call in its place, null if somebody
+  // watches or none is parked.
+  Seat* TakeHeir() {
+    const std::lock_guard lock(mu_);
+    return watcher_ == nullptr ? parked_.PopBack() : nullptr;
+  }
+
   // How many workers are idle, the watcher included.
   std::uint32_t idle() const { return idle_.load(std::memory_order_seq_cst); }
 
@@ -121,6 +140,7 @@ class Idle {
 
   // Read by every push, written once a sleep: a line of its own.
   alignas(kCacheLine) Atomic<std::uint32_t> level_{kAwake};
+  Atomic<std::int64_t> sleeps_until_{0};  // of the last announcement
   alignas(kCacheLine) Atomic<std::uint32_t> idle_{0};
   SpinLock mu_{LockRank::kQueue};
   Seat* watcher_ = nullptr;

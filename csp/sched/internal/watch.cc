@@ -41,6 +41,9 @@ Runnable Worker::FindWork() {
       runtime_.AwaitCall(seat_);
       runtime_.idle().Unparked();
       next = Next();
+      if (next) {
+        if (Idle::Seat* heir = runtime_.idle().TakeHeir()) runtime_.Call(*heir);
+      }
     }
     if (next) return next;
   }
@@ -56,6 +59,7 @@ Runnable Worker::Watch() {
     const bool all_idle =
         runtime_.idle().idle() == static_cast<std::uint32_t>(runtime_.worker_count());
     bool napping = !all_idle && fruitless < kNapsBeforeSleep;
+    runtime_.idle().NoteUntil(until);
     runtime_.idle().Announce(napping ? Idle::kNapping : Idle::kSleeping);
     if (!napping) HeavyBarrier();  // pushers have only a light one (idle.h)
     if (!napping && !Quiet(until)) {
