@@ -50,10 +50,10 @@ Listeners& TheListeners() {
 ManualClock::ManualClock(absl::Duration start) : now_(absl::ToInt64Nanoseconds(start)) {}
 
 void ManualClock::Advance(absl::Duration step) {
+  Listeners& listeners = TheListeners();
+  const std::lock_guard lock(listeners.mu);  // also of two who advance at once
   const std::int64_t now = now_.load(std::memory_order_relaxed);
   now_.store(internal::DeadlineAfter(now, step), std::memory_order_release);
-  Listeners& listeners = TheListeners();
-  const std::lock_guard lock(listeners.mu);
   for (internal::ClockListener* listener = listeners.list.front(); listener != nullptr;
        listener = listeners.list.Next(listener)) {
     listener->ClockMoved();
