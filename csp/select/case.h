@@ -41,12 +41,15 @@ class Case {
     kNever,    // a nil channel: takes no part
     kSummary,  // `summary` tells at a glance
     kAsk,      // only Poll can tell
-    kLast,     // like kAsk, but after all others: timers, of which a due one loses to any event
+    kLast,     // a moment: like kAsk, but loses to any event; of several, the earliest wins
   };
 
   Kind kind() const { return kind_; }
   const Summary* summary() const { return summary_; }
   std::uint64_t ready_bits() const { return ready_bits_; }
+
+  // Of a kLast: when it comes, on csp's time line; whatever is not known yet comes last.
+  virtual std::int64_t moment() const { return INT64_MAX; }
 
   // What a dump says of whoever waits for this case alone.
   virtual const internal::ParkReason& reason() const = 0;

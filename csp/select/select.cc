@@ -57,9 +57,8 @@ class Selection {
         ready |= std::uint64_t{1} << i;
       }
     }
-    int won = TakeOneOf(ready);
-    if (won < 0 && last_ != 0) won = TakeOneOf(last_);
-    return won;
+    const int won = TakeOneOf(ready);
+    return won < 0 && last_ != 0 ? TakeDue() : won;
   }
 
   // -1 if at one instant nothing was ready; a case that has been taken; or kUnclear.
@@ -83,18 +82,30 @@ class Selection {
   // Arms all live cases; false if one turned out to be ready, or somebody decided meanwhile.
   bool Arm(const Attempt& attempt) {
     armed_ = 0;
-    std::uint64_t rest = live_;
+    std::uint64_t rest = live_ & ~last_;
     // A random rotation is enough to break symmetry; declared order must be kept.
     const int turn = order_ == Order::kFair ? static_cast<int>(ThisRandom().Below(64)) : 0;
     while (rest != 0) {
       const std::uint64_t turned = std::rotr(rest, turn);
       const int i = (std::countr_zero(turned) + turn) % 64;
       rest &= ~(std::uint64_t{1} << i);
-      cases_[i]->waiter.Bind(attempt, i);
-      armed_ |= std::uint64_t{1} << i;
-      if (cases_[i]->Arm() == Arming::kReady || !attempt.pending()) return false;
+      if (!ArmOne(attempt, i)) return false;
+    }
+    // As written, so that of two equal timeouts the first is not the later one.
+    for (rest = last_; rest != 0; rest &= rest - 1) {
+      if (!ArmOne(attempt, std::countr_zero(rest))) return false;
     }
     return true;
+  }
+
+  // Where a moment has won, and another, written before it, is the same: that other one.
+  int FirstOfEqualMoments(int won) const {
+    if ((last_ >> won & 1) == 0) return won;
+    for (std::uint64_t rest = last_; rest != 0; rest &= rest - 1) {
+      const int i = std::countr_zero(rest);
+      if (i == won || cases_[i]->moment() == cases_[won]->moment()) return i;
+    }
+    return won;
   }
 
   void DisarmAllBut(int winner) {
@@ -111,6 +122,27 @@ class Selection {
       const int i = std::countr_zero(rest);
       visit(i, cases_[i]->summary()->Read());
     }
+  }
+
+  bool ArmOne(const Attempt& attempt, int i) {
+    cases_[i]->waiter.Bind(attempt, i);
+    armed_ |= std::uint64_t{1} << i;
+    return cases_[i]->Arm() == Arming::kArmed && attempt.pending();
+  }
+
+  // Of the moments that have come, the earliest; of equal ones the first written.
+  int TakeDue() {
+    if (order_ == Order::kDeclared || std::has_single_bit(last_)) return TakeOneOf(last_);
+    for (std::uint64_t rest = last_; rest != 0;) {
+      int first = std::countr_zero(rest);
+      for (std::uint64_t others = rest & (rest - 1); others != 0; others &= others - 1) {
+        const int i = std::countr_zero(others);
+        if (cases_[i]->moment() < cases_[first]->moment()) first = i;
+      }
+      if (cases_[first]->Poll()) return first;
+      rest &= ~(std::uint64_t{1} << first);
+    }
+    return -1;
   }
 
   int TakeOneOf(std::uint64_t ready) {
@@ -183,7 +215,7 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
     const int won = attempt.Await(kReason, cases);
     selection.DisarmAllBut(won);
     if (won != Attempt::kCancelled) {
-      if (cases[won]->Accept()) return won;
+      if (cases[won]->Accept()) return selection.FirstOfEqualMoments(won);
       continue;
     }
     ThrowIfCancelled(*parker);

@@ -29,10 +29,12 @@ void SleepFor(absl::Duration duration);
 void SleepUntil(absl::Time time);
 
 // Happens `duration` after the select began to wait. Of several events that are ready, a timeout
-// comes last: one of zero or less is a Default. Costs nothing unless the select really waits.
+// comes last: one of zero or less is a Default. Of several that are due the earliest wins, of equal
+// ones the first written. Costs nothing unless the select really waits.
 class TimeoutEvent;
 [[nodiscard]] TimeoutEvent OnTimeout(absl::Duration duration);
-// Happens when `time` has come.
+// Happens when `time` has come. Comes last, too: a loop over events that never run dry should test
+// Now() by itself, or use a Timer (timer.h), which has its fair turn.
 [[nodiscard]] TimeoutEvent OnDeadline(absl::Time time);
 
 class TimeoutEvent final : public SelectEvent, public Case {
@@ -42,6 +44,7 @@ class TimeoutEvent final : public SelectEvent, public Case {
   bool Poll() override;
   Arming Arm() override;
   void Disarm() noexcept override { timer_.Disarm(); }
+  std::int64_t moment() const override { return deadline_; }
   Result Take() { return {}; }
 
   const internal::ParkReason& reason() const override;
