@@ -15,6 +15,8 @@
 #include "csp/task/panic_handler.h"  // IWYU pragma: export
 #include "csp/task/run.h"            // IWYU pragma: export
 #include "csp/task/task.h"           // IWYU pragma: export
+#include "csp/time/ticker.h"         // IWYU pragma: export
 #include "csp/time/time.h"           // IWYU pragma: export
+#include "csp/time/timer.h"          // IWYU pragma: export
 
 #endif  // CSP_CSP_H_

@@ -1,0 +1,78 @@
+// What timers and tickers leave behind: nothing. (libgo#215: an idle timer that leaks a bit each
+// second.)
+#include <atomic>
+#include <cstdlib>
+#include <new>
+
+#include "csp/chan/chan.h"
+#include "csp/select/select.h"
+#include "csp/task/go.h"
+#include "csp/task/run.h"
+#include "csp/time/ticker.h"
+#include "csp/time/time.h"
+#include "csp/time/timer.h"
+#include "gtest/gtest.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scale.h"
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+}  // namespace
+
+[[gnu::noinline]] void* operator new(std::size_t size) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  if (void* memory = std::malloc(size)) return memory;
+  throw std::bad_alloc();
+}
+[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
+[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+
+namespace csp {
+namespace {
+
+class AlarmCostTest : public RuntimeTest {};
+CSP_INSTANTIATE(AlarmCostTest);
+
+TEST_P(AlarmCostTest, WaitingAllocatesNothing) {
+  Here([] {
+    Ticker ticker(absl::Microseconds(10));
+    Timer timer(absl::ZeroDuration());
+    auto values = MakeChan<int>();
+    const auto rounds = [&](int count) {
+      for (int i = 0; i < count; ++i) {
+        ticker.Tick();
+        timer.Reset(absl::Microseconds(2));
+        timer.Wait();
+        timer.Reset(absl::Microseconds(2));
+        Select(
+            timer.OnFire(), values.OnRecv() >> [](auto) {},
+            OnTimeout(absl::Microseconds(5)) >> [] {});
+        SleepFor(absl::Microseconds(1));
+      }
+    };
+    rounds(100);  // the heaps' arrays grow at first
+    const long before = allocations;
+    rounds(Rounds(5'000));
+    EXPECT_LE(allocations - before, 16);  // a heap of a worker that had not had a timer before
+  });
+}
+
+TEST_P(AlarmCostTest, NobodyWaitsNothingIsArmed) {
+  Here([] {
+    Ticker ticker(absl::Microseconds(1));
+    Timer timer(absl::Microseconds(1));
+    EXPECT_EQ(GetStats().timers, 0u);
+    const std::uint64_t fired = GetStats().timers_fired;
+    for (int i = 0; i < 1000; ++i) {
+      timer.Reset(absl::Microseconds(i));
+      ticker.Reset(absl::Microseconds(i + 1));
+    }
+    EXPECT_EQ(GetStats().timers, 0u);
+    EXPECT_EQ(GetStats().timers_fired, fired);
+  });
+}
+
+}  // namespace
+}  // namespace csp
