@@ -23,7 +23,8 @@
 //  2. Memory::kStoreBuffers: also what a store buffer does (x86-TSO). A store
 //     that is not seq_cst may become visible after any number of the same
 //     thread's later loads; a seq_cst store and every read-modify-write empty
-//     the buffer first. Loads are never delayed.
+//     the buffer first; HeavyBarrier (asymmetric.h) empties those of all
+//     threads. Loads are never delayed.
 //  3. In both, ModelPlain<T> variables are checked for data races by C++'s
 //     rules, which do use the orders named: a relaxed store where a release is
 //     needed is found by what it fails to publish.
@@ -112,9 +113,9 @@ class Model {
     // False: each interleaving by itself, for models whose number is known.
     bool merge_equivalent = true;
 
-    // How often, in one execution, a thread that could go on may be passed over
-    // for another; -1: any number of times. For models too large otherwise:
-    // most faults need one or two.
+    // How often, in one execution, a thread that could go on may be passed over for another, or go
+    // on while a store of its own is not yet visible; -1: any number of times. For models too large
+    // otherwise: most faults need one or two.
     int max_preemptions = -1;
 
     // How many weak compare-exchanges may fail by themselves in one execution.

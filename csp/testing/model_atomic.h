@@ -136,9 +136,15 @@ class Atomic {
   mutable model::AtomicSlot slot_;
 };
 
-// A spin loop's turn: waits until something that the loop has read is changed
-// by another thread. A loop in which nobody can do that is a deadlock.
+// A spin loop's turn: waits until something that the loop has read is changed by another thread. A
+// loop in which nobody can do that is a deadlock.
 inline void CpuRelax() { model::Relax(); }
+
+// asymmetric.h: nothing, but for the compiler.
+inline void LightBarrier() {}
+
+// Makes the stores of all threads visible that they have done so far.
+inline void HeavyBarrier() { model::HeavyBarrier(); }
 
 }  // namespace csp::internal
 

@@ -7,8 +7,10 @@
 #include <set>
 #include <stdexcept>
 #include <string>
+#include <vector>
 
 #include "csp/base/atomic.h"
+#include "csp/base/random.h"
 #include "gtest/gtest.h"
 
 namespace csp {
@@ -62,60 +64,148 @@ TEST(ModelTest, ThreeThreadsOfTwoStepsHaveNinety) {
   EXPECT_EQ(result.executions, 90u);  // 6! / (2! 2! 2!)
 }
 
-// Two threads on two variables: the states are the pairs (i, j) of steps taken,
-// 0 <= i, j <= 2, without the last, which decides nothing. Each is decided
-// once, and where both can go on one execution more begins.
 TEST(ModelTest, StepsThatDoNotMeetAreMerged) {
-  const Model::Result result = Model().Explore([](ModelRun& run) {
-    std::array<Atomic<int>, 2> x;
-    for (int i = 0; i < 2; ++i) {
-      run.Thread([&x, i] {
-        x[i].store(1);
-        x[i].store(2);
-      });
-    }
-    run.Join();
-  });
-  EXPECT_TRUE(result.ok) << result;
-  EXPECT_EQ(result.states, 8u);
-  EXPECT_EQ(result.executions, 1u + 4u);
+  const auto explore = [](bool merge) {
+    return Model({.merge_equivalent = merge}).Explore([](ModelRun& run) {
+      std::array<Atomic<int>, 3> x;
+      for (int i = 0; i < 3; ++i) {
+        run.Thread([&x, i] {
+          x[i].store(1);
+          x[i].store(2);
+          x[i].store(3);
+        });
+      }
+      run.Join();
+    });
+  };
+  const Model::Result all = explore(false);
+  EXPECT_TRUE(all.ok) << all;
+  EXPECT_EQ(all.executions, 1680u);  // 9! / (3! 3! 3!)
+  const Model::Result merged = explore(true);
+  EXPECT_TRUE(merged.ok) << merged;
+  EXPECT_EQ(merged.executions, merged.merged + 1);  // one ran to its end on new ground
+  EXPECT_LE(merged.states, 64u);                    // 4 * 4 * 4
 }
 
-// Merging must not lose an outcome: what the loads of a small random-looking
-// program can return together is the same set with and without.
-TEST(ModelTest, MergingLosesNoOutcome) {
-  using Outcome = std::array<int, 4>;
-  for (const auto memory : {Model::Memory::kSequential, Model::Memory::kStoreBuffers}) {
-    std::set<Outcome> seen[2];
-    for (const bool merge : {false, true}) {
-      const Model model({.memory = memory, .merge_equivalent = merge});
-      const Model::Result result = model.Explore([&](ModelRun& run) {
-        Atomic<int> x{0};
-        Atomic<int> y{0};
-        Outcome outcome{};
-        run.Thread([&] {
-          x.store(1, kRelaxed);
-          outcome[0] = y.load(kRelaxed);
-          outcome[1] = x.fetch_add(10, kRelaxed);
-        });
-        run.Thread([&] {
-          y.store(2, kRelaxed);
-          outcome[2] = x.load(kRelaxed);
-          y.store(3, kRelaxed);
-        });
-        run.Thread([&] {
-          int expected = 2;
-          y.compare_exchange_strong(expected, 4);
-          outcome[3] = expected + 100 * x.load(kRelaxed);
-        });
-        run.Join();
-        seen[merge ? 1 : 0].insert(outcome);
-      });
-      EXPECT_TRUE(result.ok) << result;
+// A small program at random: what each thread does to two variables.
+class RandomProgram {
+ public:
+  using Outcome = std::vector<int>;
+
+  explicit RandomProgram(std::uint64_t seed) {
+    csp::internal::Random random(seed * 0x9E3779B97F4A7C15);
+    const int threads = 2 + static_cast<int>(random.Below(2));
+    for (int i = 0; i < threads; ++i) {
+      std::vector<Step>& steps = threads_.emplace_back();
+      for (int k = 0; k < (threads == 2 ? 4 : 2); ++k) {
+        steps.push_back({static_cast<Do>(random.Below(kKinds)), random.Below(2) == 0,
+                         static_cast<int>(1 + random.Below(3))});
+      }
     }
-    EXPECT_GT(seen[0].size(), 10u);
-    EXPECT_EQ(seen[0], seen[1]);
   }
+
+  // All that the program can return, under `options`; in case of a deadlock, {-1} too.
+  std::set<Outcome> Outcomes(const Model::Options& options) const {
+    std::set<Outcome> outcomes;
+    const Model::Result result = Model(options).Explore([&](ModelRun& run) {
+      Atomic<int> x{0};
+      Atomic<int> y{0};
+      std::vector<Outcome> seen(threads_.size());
+      for (std::size_t i = 0; i < threads_.size(); ++i) {
+        run.Thread([&, i] {
+          for (const Step& step : threads_[i]) {
+            Outcome& out = seen[i];
+            Perform(step, step.on_x ? x : y, out);
+          }
+        });
+      }
+      run.Join();
+      Outcome all{x.load(), y.load()};
+      for (const Outcome& out : seen) all.insert(all.end(), out.begin(), out.end());
+      outcomes.insert(all);
+    });
+    if (!result.ok) {
+      EXPECT_NE(result.failure.find("deadlock"), std::string::npos) << result;
+      return {{-1}};  // the walk has stopped there
+    }
+    return outcomes;
+  }
+
+ private:
+  enum class Do {
+    kLoad,
+    kStore,
+    kSeqCstStore,
+    kExchange,
+    kAdd,
+    kCompareExchange,
+    kAwait,
+    kBarrier
+  };
+  static constexpr int kKinds = 8;
+
+  struct Step {
+    Do what;
+    bool on_x;
+    int value;
+  };
+
+  static void Perform(const Step& step, Atomic<int>& variable, Outcome& out) {
+    int old = 0;
+    switch (step.what) {
+      case Do::kLoad:
+        out.push_back(variable.load(kRelaxed));
+        break;
+      case Do::kStore:
+        variable.store(step.value, kRelease);
+        break;
+      case Do::kSeqCstStore:
+        variable.store(step.value);
+        break;
+      case Do::kExchange:
+        out.push_back(variable.exchange(step.value));
+        break;
+      case Do::kAdd:
+        out.push_back(variable.fetch_add(step.value, kRelaxed));
+        break;
+      case Do::kCompareExchange:
+        variable.compare_exchange_weak(old, step.value);
+        out.push_back(old);
+        break;
+      case Do::kAwait:
+        while (variable.load(kAcquire) == 0) CpuRelax();
+        break;
+      case Do::kBarrier:
+        csp::internal::HeavyBarrier();
+        break;
+    }
+  }
+
+  std::vector<std::vector<Step>> threads_;
+};
+
+// Merging must not lose an outcome, with or without a bound.
+TEST(ModelTest, MergingLosesNoOutcome) {
+  constexpr int kPrograms = 150;
+  std::size_t outcomes = 0;
+  int deadlocks = 0;
+  for (int seed = 1; seed <= kPrograms; ++seed) {
+    const RandomProgram program(seed);
+    for (const auto memory : {Model::Memory::kSequential, Model::Memory::kStoreBuffers}) {
+      for (const int bound : {-1, 0, 1, 2}) {
+        Model::Options options{
+            .memory = memory, .max_preemptions = bound, .spurious_failures = seed % 2};
+        const auto merged = program.Outcomes(options);
+        options.merge_equivalent = false;
+        const auto all = program.Outcomes(options);
+        ASSERT_EQ(merged, all) << "program " << seed << ", bound " << bound;
+        outcomes += all.size();
+        deadlocks += all.contains({-1}) ? 1 : 0;
+      }
+    }
+  }
+  EXPECT_GT(outcomes, 5000u);
+  EXPECT_GT(deadlocks, 10);
 }
 
 TEST(ModelTest, PreemptionsCanBeBounded) {
@@ -368,6 +458,31 @@ TEST(ModelTest, DekkerNeedsStoresThatDoNotLinger) {
   for (const Flags how : {Flags::kSeqCstStore, Flags::kExchange}) {
     const Model::Result result = Dekker(kStoreBuffers, how);
     EXPECT_TRUE(result.ok) << result;
+    EXPECT_GT(result.executions, 1u);
+  }
+}
+
+// One side's barrier may be nothing, if the other's is heavy.
+TEST(ModelTest, AsymmetricDekker) {
+  for (const bool heavy : {true, false}) {
+    const Model model({.memory = Model::Memory::kStoreBuffers});
+    const Model::Result result = model.Explore([&](ModelRun& run) {
+      std::array<Atomic<int>, 2> flags;
+      std::array<bool, 2> entered{};
+      run.Thread("often", [&] {
+        flags[0].store(1, kRelaxed);
+        csp::internal::LightBarrier();
+        entered[0] = flags[1].load(kRelaxed) == 0;
+      });
+      run.Thread("rarely", [&] {
+        flags[1].store(1, kRelaxed);
+        if (heavy) csp::internal::HeavyBarrier();
+        entered[1] = flags[0].load(kRelaxed) == 0;
+      });
+      run.Join();
+      run.Check(!(entered[0] && entered[1]), "both are inside");
+    });
+    EXPECT_EQ(result.ok, heavy) << result;
     EXPECT_GT(result.executions, 1u);
   }
 }

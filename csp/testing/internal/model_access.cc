@@ -27,10 +27,12 @@ std::uint32_t ModelExecution::Locate(const AtomicRef& atomic) {
 }
 
 // Lets the explorer say who goes first. The body is alone while it runs.
-void ModelExecution::Point(ModelOp op) {
+void ModelExecution::Point(ModelOp op, const void* address, bool flushes) {
   if (running_ == 0) return;
   Thread& thread = self();
   thread.next = op;
+  thread.next_address = address;
+  thread.next_flushes = flushes;
   thread.fiber.Suspend();
   thread.next = ModelOp::kNone;
 }
@@ -70,7 +72,7 @@ void ModelExecution::Record(ModelOp op, ModelStep::Effect effect, const AtomicRe
 }
 
 std::uint64_t ModelExecution::Load(const AtomicRef& atomic, std::memory_order order) {
-  Point(ModelOp::kLoad);
+  Point(ModelOp::kLoad, atomic.value, false);
   const std::uint32_t location = Locate(atomic);
   const ModelMemory::Value value = memory_.Load(running_, self().clock, location, order);
   See(location, value.bits, false);
@@ -82,14 +84,14 @@ std::uint64_t ModelExecution::Load(const AtomicRef& atomic, std::memory_order or
 void ModelExecution::Store(const AtomicRef& atomic, std::uint64_t bits, std::memory_order order) {
   const bool buffered = options_.memory == Model::Memory::kStoreBuffers &&
                         order != std::memory_order_seq_cst && running_ != 0;
-  if (!buffered) Point(ModelOp::kStore);
+  if (!buffered) Point(ModelOp::kStore, atomic.value, true);
   const std::uint32_t location = Locate(atomic);
   const std::uint64_t old = memory_.Visible(running_, location).bits;
   const ModelMemory::Value value{.bits = bits, .write = NextWrite()};
   if (buffered) {
     memory_.Buffer(running_, self().clock, location, value, order);
   } else {
-    DrainAll();
+    DrainAll(running_);
     memory_.Store(self().clock, location, value, order);
   }
   See(location, bits, true);
@@ -99,9 +101,9 @@ void ModelExecution::Store(const AtomicRef& atomic, std::uint64_t bits, std::mem
 }
 
 void ModelExecution::BeginUpdate(const AtomicRef& atomic, ModelOp op) {
-  Point(op);
+  Point(op, atomic.value, true);
   Locate(atomic);
-  DrainAll();
+  DrainAll(running_);
   updating_ = op;
 }
 
@@ -127,15 +129,25 @@ bool ModelExecution::FailsSpuriously() {
   return choice == 1;
 }
 
-// As a part of the step of the update or seq_cst store that needs it: that the
-// stores become visible one by one, earlier, are other executions.
-void ModelExecution::DrainAll() { self().drained += memory_.DrainAll(running_); }
+// As a part of the step that needs it: that the stores become visible one by one, earlier, are
+// other executions.
+void ModelExecution::DrainAll(int thread) { threads_[thread]->drained += memory_.DrainAll(thread); }
+
+// The processors need not do it at one instant, but each does it between the call and the return;
+// who does it earlier has only chosen to let his stores become visible earlier.
+void ModelExecution::HeavyBarrier() {
+  if (running_ == 0 || options_.memory != Model::Memory::kStoreBuffers) return;
+  Point(ModelOp::kBarrier, nullptr, true);
+  for (int i = 1; i < thread_count_; ++i) DrainAll(i);
+  Record(ModelOp::kBarrier, ModelStep::Effect::kNone, {nullptr, nullptr, 0}, 0, 0);
+  EndStep(0);
+}
 
 void ModelExecution::Relax() {
   Thread& thread = self();
   if (thread.seen.empty()) return;
   if (running_ == 0) Fail("CpuRelax while no thread runs");
-  Point(ModelOp::kRelax);
+  Point(ModelOp::kRelax, nullptr, false);
   thread.seen.clear();
   thread.seen_change = false;
   EndStep(1);
@@ -144,14 +156,15 @@ void ModelExecution::Relax() {
 void ModelExecution::Destroyed(const AtomicRef& atomic) {
   if (atomic.slot->execution != memory_.execution()) return;  // never used
   const std::uint32_t location = Locate(atomic);
-  while (memory_.BufferingThread(location) >= 0) {
-    const int owner = memory_.BufferingThread(location);
-    if (owner != running_) {
-      Fail("an atomic ends while a store to it is under way in " + trace_.thread(owner) + ": " +
-           trace_.Address(atomic.value));
-    }
-    ++self().drained;
-    memory_.DrainOne(running_);
+  const int owner = memory_.BufferingThread(location);
+  if (owner >= 0 && owner != running_) {
+    Fail("an atomic ends while a store to it is under way in " + trace_.thread(owner) + ": " +
+         trace_.Address(atomic.value));
+  }
+  if (owner >= 0) {
+    Point(ModelOp::kEnd, atomic.value, true);
+    DrainAll(running_);
+    EndStep(0);
   }
   memory_.Destroy(location);
 }
@@ -224,6 +237,10 @@ void Relax() {
   if (ModelExecution* execution = ModelExecution::Current()) {
     execution->Relax();
   }
+}
+
+void HeavyBarrier() {
+  if (ModelExecution* execution = ModelExecution::Current()) execution->HeavyBarrier();
 }
 
 void PlainRead(PlainSlot& slot, const void* address) {

@@ -11,6 +11,10 @@ namespace {
 // exploration at a time.
 constinit ModelExecution* current = nullptr;
 
+// As an address: all variables.
+constexpr char everything = 0;
+constexpr const void* kEverything = &everything;
+
 }  // namespace
 
 ModelExecution* ModelExecution::Current() { return current; }
@@ -101,6 +105,7 @@ void ModelExecution::RunThreads() {
   }
   ++body.clock.at[0];
   last_ = 0;
+  done_ = {};
   while (!failed_) {
     CollectActions();
     if (actions_.empty()) {
@@ -108,6 +113,7 @@ void ModelExecution::RunThreads() {
       if (!waiting.empty()) SetFailure("deadlock\n" + waiting);
       return;
     }
+    SkipEquivalent();
     if (++steps_ > options_.max_steps) {
       SetFailure(
           "the execution does not end: a livelock, or a loop without "
@@ -136,32 +142,120 @@ bool ModelExecution::CanStep(int number) const {
   return false;
 }
 
-// The thread that took the last step comes first, so that the walk begins with
-// few switches; stores become visible last, so that it begins with late ones.
+// The thread that took the last step comes first, so that the walk begins with few switches; stores
+// become visible last, so that it begins with late ones.
 void ModelExecution::CollectActions() {
   actions_.clear();
-  bool others = true;
-  if (last_ != 0 && CanStep(last_)) {
-    actions_.push_back({last_, false});
-    others = threads_[last_]->next == ModelOp::kRelax || preemptions_ != options_.max_preemptions;
-  }
-  for (int i = 1; i < thread_count_ && others; ++i) {
-    if (i != last_ && CanStep(i)) actions_.push_back({i, false});
+  auto add = [this](int thread, bool drain) {
+    const Action action{thread, drain};
+    if (options_.max_preemptions >= 0 &&
+        preemptions_ + Preemptions(action) > options_.max_preemptions) {
+      return;
+    }
+    actions_.push_back(action);
+  };
+  if (last_ != 0 && CanStep(last_)) add(last_, false);
+  for (int i = 1; i < thread_count_; ++i) {
+    if (i != last_ && CanStep(i)) add(i, false);
   }
   for (int i = 1; i < thread_count_; ++i) {
-    if (memory_.buffering(i)) actions_.push_back({i, true});
+    if (memory_.buffering(i)) add(i, true);
+  }
+}
+
+// How much an action counts against Options::max_preemptions. There always is one that counts 0: a
+// store that becomes visible or, if none is buffered, a step of the last thread or of another.
+int ModelExecution::Preemptions(const Action& action) const {
+  if (action.drain) return 0;
+  const bool passes_over = last_ != 0 && last_ != action.thread && CanStep(last_) &&
+                           threads_[last_]->next != ModelOp::kRelax;
+  return (passes_over ? 1 : 0) + (memory_.buffering(action.thread) ? 1 : 0);
+}
+
+// Of two actions next to each other that do not meet, one order will do: that of their ranks. So an
+// action is left out where it could as well have come before the last one, and had the lower rank.
+//
+// No state is missed. Of the actions that could be the last to lead to it, take the one of the
+// highest rank: the state without it was met, by way of some last action that either is among
+// those, and lower, or is not, because the two meet. In both cases the action was not left out.
+void ModelExecution::SkipEquivalent() {
+  if (merged_ || !options_.merge_equivalent || done_.thread == 0) return;
+  std::vector<Action>& left = left_;
+  left.clear();
+  for (const Action& action : actions_) {
+    if (!CouldHaveGoneFirst(action)) left.push_back(action);
+  }
+  if (left.empty()) {
+    merged_ = true;
+  } else {
+    actions_.swap(left);
+  }
+}
+
+bool ModelExecution::CouldHaveGoneFirst(const Action& action) const {
+  if (action.thread == done_.thread) return false;
+  // Preemptions depend on the order of steps; only that of drains is free then.
+  if (options_.max_preemptions >= 0 && !action.drain) return false;
+  const auto rank = [](const Action& a) { return (a.drain ? 0 : kMaxModelThreads) + a.thread; };
+  if (rank(action) > rank(done_)) return false;
+  touches_.clear();
+  Touches(action, touches_);
+  for (const Touch& a : touched_) {
+    for (const Touch& b : touches_) {
+      const bool same =
+          a.address == b.address || a.address == kEverything || b.address == kEverything;
+      if (same && (a.write || b.write)) return false;
+    }
+  }
+  return true;
+}
+
+void ModelExecution::Touches(const Action& action, std::vector<Touch>& touches) const {
+  const Thread& thread = *threads_[action.thread];
+  if (action.drain) {
+    touches.push_back({memory_.FirstBuffered(action.thread), true});
+    return;
+  }
+  switch (thread.next) {
+    case ModelOp::kBarrier:
+      touches.push_back({kEverything, true});
+      break;
+    case ModelOp::kRelax:
+      for (const Seen& seen : thread.seen)
+        touches.push_back({memory_.address(seen.location), false});
+      break;
+    default:
+      touches.push_back({thread.next_address, thread.next != ModelOp::kLoad});
+      // They share the number of failures that are left.
+      if (options_.spurious_failures > 0 && thread.next == ModelOp::kCompareExchange) {
+        touches.push_back({&options_.spurious_failures, true});
+      }
+  }
+  if (thread.next_flushes) {
+    memory_.ForEachBuffered(action.thread, [&](const void* address) {
+      touches.push_back({address, true});
+    });
   }
 }
 
 int ModelExecution::Pick() {
   if (merged_) return 0;
-  if (options_.merge_equivalent && path_.new_ground() && !states_.insert(Key()).second) {
-    // All that can follow is known. The execution is run to its end all the
-    // same, for that is how its threads free what they hold.
+  if (options_.merge_equivalent && path_.new_ground() && Known()) {
+    // All that can follow is known. The execution is run to its end all the same, for that is how
+    // its threads free what they hold.
     merged_ = true;
     return 0;
   }
   return path_.Next(static_cast<int>(actions_.size()));
+}
+
+// Whether an equivalent state has been met, with at least as many preemptions left; notes this one.
+bool ModelExecution::Known() {
+  const auto [state, is_new] = states_.try_emplace(Key(), preemptions_);
+  if (is_new) return false;
+  if (state->second <= preemptions_) return true;
+  state->second = preemptions_;
+  return false;
 }
 
 std::uint64_t ModelExecution::Key() const {
@@ -170,15 +264,16 @@ std::uint64_t ModelExecution::Key() const {
     key = MixHash(key, threads_[i]->history);
     key = MixHash(key, threads_[i]->drained);
   }
-  if (options_.max_preemptions >= 0) {
-    key = MixHash(key, static_cast<std::uint64_t>(last_));
-    key = MixHash(key, static_cast<std::uint64_t>(preemptions_));
-  }
+  // Who may go on for nothing.
+  if (options_.max_preemptions >= 0) key = MixHash(key, static_cast<std::uint64_t>(last_));
   return key;
 }
 
 void ModelExecution::Perform(const Action& action) {
   const int number = action.thread;
+  done_ = action;
+  touched_.clear();
+  Touches(action, touched_);
   if (action.drain) {
     ++threads_[number]->drained;
     const auto [location, bits] = memory_.DrainOne(number);
@@ -190,9 +285,7 @@ void ModelExecution::Perform(const Action& action) {
                 .value = bits});
     return;
   }
-  if (last_ != 0 && last_ != number && CanStep(last_) && threads_[last_]->next != ModelOp::kRelax) {
-    ++preemptions_;
-  }
+  if (options_.max_preemptions >= 0) preemptions_ += Preemptions(action);
   last_ = number;
   Resume(number);
 }

@@ -13,7 +13,9 @@
 //     has read from, and what it was told to choose. Memory invariant 2 has the
 //     rest; together they are the key by which equivalent states are merged
 //     (after Musuvathi and Qadeer's happens-before caching).
-//  3. In store-buffer mode, that a buffered store becomes visible is a step of
+//  3. Of two actions next to each other that touch different variables only one order is walked
+//     (SkipEquivalent); what still leads to a known state is merged.
+//  4. In store-buffer mode, that a buffered store becomes visible is a step of
 //     its own, whatever its thread is doing; the store itself is none, for
 //     nobody else notices it.
 #ifndef CSP_TESTING_INTERNAL_MODEL_EXECUTION_H_
@@ -25,7 +27,7 @@
 #include <string>
 #include <vector>
 
-#include "absl/container/flat_hash_set.h"
+#include "absl/container/flat_hash_map.h"
 #include "csp/testing/internal/model_fiber.h"
 #include "csp/testing/internal/model_memory.h"
 #include "csp/testing/internal/model_path.h"
@@ -60,6 +62,7 @@ class ModelExecution {
   bool FailsSpuriously();
   void Destroyed(const AtomicRef& atomic);
   void Relax();
+  void HeavyBarrier();
   void PlainAccess(PlainSlot& slot, const void* address, bool write);
 
   const std::string& failure() const { return failure_; }
@@ -80,7 +83,9 @@ class ModelExecution {
     ModelFiber fiber;
     std::function<void()> body;
     State state = State::kNew;
-    ModelOp next = ModelOp::kNone;  // the access that it stands before
+    ModelOp next = ModelOp::kNone;  // the access that it stands before,
+    const void* next_address = nullptr;
+    bool next_flushes = false;  // ... and whether that empties its buffer
     ModelClock clock;
     std::uint32_t steps = 0;
     std::uint64_t history = 0;
@@ -93,7 +98,13 @@ class ModelExecution {
 
   struct Action {
     int thread;
-    bool drain;
+    bool drain;  // its oldest buffered store becomes visible, instead of a step
+  };
+
+  // Which variables an action reads and writes.
+  struct Touch {
+    const void* address;
+    bool write;
   };
 
   static void ThreadMain(void* self);
@@ -102,8 +113,13 @@ class ModelExecution {
   void Resume(int thread);
   void RunThreads();
   void CollectActions();
+  void SkipEquivalent();
+  bool CouldHaveGoneFirst(const Action& action) const;
+  void Touches(const Action& action, std::vector<Touch>& touches) const;
+  int Preemptions(const Action& action) const;
   bool CanStep(int thread) const;
   int Pick();
+  bool Known();
   std::uint64_t Key() const;
   void Perform(const Action& action);
   std::string WhoWaits() const;
@@ -111,17 +127,17 @@ class ModelExecution {
 
   Thread& self() { return *threads_[running_]; }
   std::uint32_t Locate(const AtomicRef& atomic);
-  void Point(ModelOp op);
+  void Point(ModelOp op, const void* address, bool flushes);
   std::uint64_t NextWrite();
   void EndStep(std::uint64_t what_it_saw);
-  void DrainAll();
+  void DrainAll(int thread);
   void Record(ModelOp op, ModelStep::Effect effect, const AtomicRef& atomic, std::uint64_t old,
               std::uint64_t value);
   void See(std::uint32_t location, std::uint64_t bits, bool own_write);
 
   const Model::Options options_;
   ModelPath path_;
-  absl::flat_hash_set<std::uint64_t> states_;
+  absl::flat_hash_map<std::uint64_t, int> states_;  // their keys, and the fewest preemptions
 
   // Of the current execution.
   std::unique_ptr<Thread> threads_[kMaxModelThreads];
@@ -135,7 +151,11 @@ class ModelExecution {
   int preemptions_ = 0;
   int spurious_failures_ = 0;
   std::uint64_t steps_ = 0;
-  std::vector<Action> actions_;
+  std::vector<Action> actions_;  // that may come next
+  Action done_{};                // the last one, ...
+  std::vector<Touch> touched_;   // ... and what it touched
+  std::vector<Action> left_;     // scratch
+  mutable std::vector<Touch> touches_;
   ModelMemory memory_;
   ModelTrace trace_;
   std::string failure_;

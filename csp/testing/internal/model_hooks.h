@@ -43,9 +43,11 @@ enum class ModelOp : std::uint8_t {
   kFetchAnd,
   kFetchOr,
   kFetchXor,
-  kRelax,   // CpuRelax
-  kDrain,   // a store leaves the store buffer and becomes visible
-  kChoose,  // ModelRun::Choose, or a compare-exchange that may fail by itself
+  kRelax,    // CpuRelax
+  kBarrier,  // HeavyBarrier
+  kEnd,      // the atomic's destructor
+  kDrain,    // a store leaves the store buffer and becomes visible
+  kChoose,   // ModelRun::Choose, or a compare-exchange that may fail by itself
 };
 
 std::uint64_t AtomicLoad(const AtomicRef& atomic, std::memory_order order);
@@ -62,8 +64,9 @@ bool AtomicFailsSpuriously();
 
 void AtomicDestroyed(const AtomicRef& atomic);
 
-// CpuRelax: see model.h.
+// CpuRelax and HeavyBarrier: see model.h.
 void Relax();
+void HeavyBarrier();
 
 // The accesses of a ModelPlain variable: fails the execution on a data race.
 struct PlainSlot {

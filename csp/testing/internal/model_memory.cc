@@ -18,7 +18,8 @@ bool Releases(std::memory_order order) {
 }  // namespace
 
 std::uint64_t MixHash(std::uint64_t seed, std::uint64_t value) {
-  std::uint64_t z = (seed ^ value) * 0x9E3779B97F4A7C15ULL + 0x2545F4914F6CDD1D;
+  // Two factors: the two must not be exchangeable.
+  std::uint64_t z = seed * 0x9E3779B97F4A7C15ULL + value * 0xD1342543DE82EF95ULL + 1;
   z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9ULL;
   z = (z ^ (z >> 27)) * 0x94D049BB133111EBULL;
   return z ^ (z >> 31);

@@ -64,6 +64,12 @@ class ModelMemory {
   void Buffer(int thread, const ModelClock& clock, std::uint32_t location, Value value,
               std::memory_order order);
   bool buffering(int thread) const { return !buffers_[thread].empty(); }
+  // The variable that the oldest store is to.
+  const void* FirstBuffered(int thread) const { return address(buffers_[thread].front().location); }
+  template <class Visit>
+  void ForEachBuffered(int thread, Visit visit) const {
+    for (const Buffered& store : buffers_[thread]) visit(address(store.location));
+  }
   // The location and value that became visible.
   std::pair<std::uint32_t, std::uint64_t> DrainOne(int thread);
   std::uint32_t DrainAll(int thread);  // returns how many

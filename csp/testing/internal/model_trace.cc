@@ -32,6 +32,10 @@ const char* OpName(ModelOp op) {
       return "fetch_xor";
     case ModelOp::kRelax:
       return "CpuRelax";
+    case ModelOp::kEnd:
+      return "destructor";
+    case ModelOp::kBarrier:
+      return "HeavyBarrier";
     case ModelOp::kDrain:
       return "(store visible)";
     case ModelOp::kChoose:
