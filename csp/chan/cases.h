@@ -31,26 +31,56 @@ Core<T>* CoreOf(const CorePtr<T>& core) {
 
 }  // namespace internal
 
+namespace internal {
+
+// A receive into `out`, which is empty before and, if the channel is closed and drained, after.
+template <class T>
+class RecvCase : public Case {
+ public:
+  bool Poll() final { return core_->TryRecv(out_) != Passed::kNo; }
+  Arming Arm() final {
+    waiter.slot = &out_;
+    return core_->ArmRecv(waiter) ? Arming::kArmed : Arming::kReady;
+  }
+  void Disarm() noexcept final { core_->DisarmRecv(waiter); }
+
+  const ParkReason& reason() const final { return kRecvReason; }
+  const void* object() const final { return core_; }
+
+ protected:
+  // For a wait of its own, which needs no summary.
+  RecvCase(Core<T>& core, std::optional<T>& out)
+      : Case(Case::Kind::kAsk), core_(&core), out_(out) {}
+  // For a select; null: nil.
+  RecvCase(Core<T>* core, std::optional<T>& out)
+      : Case(core != nullptr ? &core->Watch() : nullptr, Core<T>::kCanRecv),
+        core_(core),
+        out_(out) {}
+  ~RecvCase() = default;
+
+ private:
+  Core<T>* const core_;
+  std::optional<T>& out_;
+};
+
+template <class T>
+class TimedRecv final : public RecvCase<T> {
+ public:
+  TimedRecv(Core<T>& core, std::optional<T>& out) : RecvCase<T>(core, out) {}
+};
+
+}  // namespace internal
+
 // A receive; its result is the value, or nothing if the channel is closed and drained.
 template <class T, class Hold>
-class RecvEvent final : public SelectEvent, public Case {
+class RecvEvent final : public SelectEvent, public internal::RecvCase<T> {
  public:
   using Result = std::optional<T>;
 
   explicit RecvEvent(Hold hold)
-      : Case(Of(hold) != nullptr ? &Of(hold)->Watch() : nullptr, internal::Core<T>::kCanRecv),
-        hold_(std::move(hold)) {}
+      : internal::RecvCase<T>(internal::CoreOf<T>(hold), value_), hold_(std::move(hold)) {}
 
-  bool Poll() override { return core().TryRecv(value_) != internal::Passed::kNo; }
-  Arming Arm() override {
-    waiter.slot = &value_;
-    return core().ArmRecv(waiter) ? Arming::kArmed : Arming::kReady;
-  }
-  void Disarm() noexcept override { core().DisarmRecv(waiter); }
   Result Take() { return std::move(value_); }
-
-  const internal::ParkReason& reason() const override { return internal::kRecvReason; }
-  const void* object() const override { return internal::CoreOf<T>(hold_); }
 
   template <class F>
   static constexpr void CheckHandler() {
@@ -61,9 +91,6 @@ class RecvEvent final : public SelectEvent, public Case {
   }
 
  private:
-  static internal::Core<T>* Of(const Hold& hold) { return internal::CoreOf<T>(hold); }
-  internal::Core<T>& core() { return *internal::CoreOf<T>(hold_); }
-
   const Hold hold_;
   std::optional<T> value_;
 };

@@ -118,9 +118,9 @@ class Receiving : public Base {
   // Blocks until there is a value; empty: the channel is closed and drained.
   // Throws NilChannel, Cancelled.
   std::optional<T> Recv() const {
-    RecvWait<T> wait(this->CoreFor("Chan::Recv"));
-    wait.Run();
-    return std::move(wait.value);
+    std::optional<T> value;
+    RecvWait<T>(this->CoreFor("Chan::Recv"), value).Run();
+    return value;
   }
 
   // Without waiting. False: nothing is there now, `out` is empty. True: `out` is what Recv would
@@ -133,11 +133,9 @@ class Receiving : public Base {
   // As TryRecv, but waits up to `timeout` (0 or less: does not; infinite: as Recv). A value that is
   // there wins over a timeout that has passed. Throws NilChannel, Cancelled.
   bool RecvFor(absl::Duration timeout, std::optional<T>& out) const {
-    RecvEvent<T, Core<T>*> event(&this->CoreFor("Chan::RecvFor"));
     out.reset();
-    if (!BlockUntil(event, DeadlineAfter(NowNanos(), timeout))) return false;
-    if (std::optional<T> value = event.Take()) out.emplace(std::move(*value));
-    return true;
+    TimedRecv<T> receive(this->CoreFor("Chan::RecvFor"), out);
+    return BlockUntil(receive, DeadlineAfter(NowNanos(), timeout));
   }
 
   // Recv as an event; the handler takes std::optional<T>. Of a handle that lives longer than the
@@ -158,7 +156,7 @@ class Receiving : public Base {
     T* operator->() const { return &*value_; }
     Iterator& operator++() {
       value_.reset();
-      if (std::optional<T> value = channel_->Recv()) value_.emplace(std::move(*value));
+      RecvWait<T>(channel_->CoreFor("Chan::Recv"), value_).Run();
       return *this;
     }
     void operator++(int) { ++*this; }

@@ -38,26 +38,38 @@ class WaitList {
   internal::IntrusiveList<Waiter> waiters_;
 };
 
-// Waiters claimed under a lock and to be woken after it: the object's Close or Set fills it.
+// Waiters claimed under a lock and to be woken after it: the object's Close or Set fills it. (Not
+// linked by the waiters' nodes: a waiter that is linked is one that its object has not decided.)
 class WakeList {
  public:
   WakeList() = default;
+  WakeList(const WakeList&) = delete;
+  WakeList& operator=(const WakeList&) = delete;
 
   // Claims all who wait in `list`; each reads `ok`.
   void Claim(WaitList& list, bool ok) {
     while (Waiter* waiter = list.PopClaimed()) {
       waiter->ok = ok;
-      claimed_.PushBack(waiter);
+      waiter->next_to_wake_ = nullptr;
+      *end_ = waiter;
+      end_ = &waiter->next_to_wake_;
     }
   }
 
   // Call with no lock held.
   void WakeAll() {
-    while (Waiter* waiter = claimed_.PopFront()) waiter->Wake();
+    for (Waiter* waiter = first_; waiter != nullptr;) {
+      Waiter* next = waiter->next_to_wake_;  // a woken waiter is gone
+      waiter->Wake();
+      waiter = next;
+    }
+    first_ = nullptr;
+    end_ = &first_;
   }
 
  private:
-  internal::IntrusiveList<Waiter> claimed_;
+  Waiter* first_ = nullptr;
+  Waiter** end_ = &first_;  // where the next one goes
 };
 
 }  // namespace csp

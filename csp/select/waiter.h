@@ -57,11 +57,13 @@ class Waiter : public internal::ListNode<Waiter> {
   void Wake(internal::ThreadContext* thread) { parker_->Unpark(thread); }
 
  private:
+  friend class WakeList;
   static constexpr std::uint64_t kDirect = 0;  // no attempt's word
 
   internal::Parker* parker_ = nullptr;
   std::uint64_t pending_ = 0;
   int index_ = 0;
+  Waiter* next_to_wake_;  // the claimer's
 };
 
 }  // namespace csp

@@ -52,8 +52,8 @@ class Core {
   const Summary& Watch() {
     if (!watched.load(std::memory_order_acquire)) {
       const std::lock_guard lock(mu);
-      watched.store(true, std::memory_order_release);
-      Summarize();
+      PutSummary();
+      watched.store(true, std::memory_order_release);  // pairs with the acquire above
     }
     return summary;
   }
@@ -189,7 +189,9 @@ class Core {
   }
 
   void Summarize() {
-    if (!watched.load(std::memory_order_relaxed)) return;
+    if (watched.load(std::memory_order_relaxed)) PutSummary();
+  }
+  void PutSummary() {
     std::uint64_t ready = 0;
     if (closed || !buffer.empty() || !senders.empty()) ready |= kCanRecv;
     if (closed || !buffer.full() || !receivers.empty()) ready |= kCanSend;

@@ -20,24 +20,25 @@ inline constexpr ParkReason kRecvReason{"Recv", "chan"};
 template <class T>
 class RecvWait final : public DirectWait {
  public:
+  // Receives straight into `out`, which is empty: T may be large, and stacks are small.
   // Throws Cancelled.
-  explicit RecvWait(Core<T>& core) : DirectWait(EnterBlocking(), kRecvReason, &core), core_(core) {
-    waiter().slot = &value;
+  RecvWait(Core<T>& core, std::optional<T>& out)
+      : DirectWait(EnterBlocking(), kRecvReason, &core), core_(core), out_(out) {
+    waiter().slot = &out;
   }
 
-  // Afterwards `value` is what was received, empty if the channel is closed and drained.
+  // Afterwards `out` is what was received, empty if the channel is closed and drained.
   [[gnu::always_inline]] void Run() {
-    while (core_.RecvOr(self()->thread(), value, [this] { return Begin(); }) == Passed::kNo) {
+    while (core_.RecvOr(self()->thread(), out_, [this] { return Begin(); }) == Passed::kNo) {
       if (Await()) return;
     }
   }
-
-  std::optional<T> value;
 
  private:
   bool Withdraw(Waiter& waiter) noexcept override { return core_.DisarmRecv(waiter); }
 
   Core<T>& core_;
+  std::optional<T>& out_;
 };
 
 template <class T>
