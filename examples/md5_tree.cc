@@ -1,0 +1,134 @@
+// md5_tree: the MD5 sum of each file below a directory. Go's pipeline of bounded parallelism
+// (https://go.dev/blog/pipelines): every stage is a task, every arrow a channel.
+//
+//   walker --paths--> N digesters --outcomes--> collector
+//
+// Each stage ends when its input is closed, and so hands the end on to the next.
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "csp/csp.h"
+#include "examples/md5/digest.h"
+#include "examples/md5/flags.h"
+#include "examples/md5/walk.h"
+
+namespace {
+
+using md5::Outcome;
+
+// Digests paths until there are no more. The file is read on a thread of the pool for blocking
+// calls, so that a slow disk holds no worker.
+void Digest(csp::RecvChan<std::string> paths, csp::SendChan<Outcome> outcomes) {
+  std::vector<unsigned char> buffer(std::size_t{1} << 20);
+  for (std::string& path : paths) {
+    outcomes.Send(csp::Blocking([&] { return md5::DigestFile(std::move(path), buffer); }));
+  }
+}
+
+csp::RecvChan<Outcome> StartPipeline(const std::string& directory, int jobs) {
+  auto paths = csp::MakeChan<std::string>(static_cast<std::size_t>(jobs));
+  auto outcomes = csp::MakeChan<Outcome>(static_cast<std::size_t>(jobs));
+  std::vector<csp::Task<void>> stages;
+  stages.push_back(csp::Go([=] {
+    md5::Walk(directory, paths, outcomes);
+    paths.Close();
+  }));
+  for (int i = 0; i < jobs; ++i) stages.push_back(csp::Go(Digest, paths, outcomes));
+  csp::Go([stages = std::move(stages), outcomes]() mutable {
+    for (csp::Task<void>& stage : stages) stage.Join();
+    outcomes.Close();
+  });
+  return outcomes;
+}
+
+// Takes in all outcomes, and says now and then how far they are, if there is somebody to see it.
+std::vector<Outcome> Collect(csp::RecvChan<Outcome> outcomes) {
+  const bool watched = isatty(STDERR_FILENO) != 0;
+  std::vector<Outcome> all;
+  csp::Ticker ticker(absl::Milliseconds(100));
+  for (bool open = true; open;) {
+    csp::Select(
+        outcomes.OnRecv() >>
+            [&](std::optional<Outcome> outcome) {
+              open = outcome.has_value();
+              if (open) all.push_back(std::move(*outcome));
+            },
+        csp::When(
+            watched, ticker.OnTick() >>
+                         [&](std::int64_t) { std::fprintf(stderr, "\r%zu files", all.size()); }));
+  }
+  if (watched) std::fprintf(stderr, "\r\033[K");
+  return all;
+}
+
+// Prints sums to the standard output, and what went wrong to the standard error.
+bool Print(std::vector<Outcome>& outcomes) {
+  std::sort(outcomes.begin(), outcomes.end(),
+            [](const Outcome& a, const Outcome& b) { return a.path < b.path; });
+  bool good = true;
+  for (const Outcome& outcome : outcomes) {
+    if (outcome.error.empty()) {
+      const std::string line = md5::FormatLine(outcome);
+      std::fwrite(line.data(), 1, line.size(), stdout);
+    } else {
+      std::fprintf(stderr, "md5_tree: %s: %s\n", outcome.path.c_str(), outcome.error.c_str());
+      good = false;
+    }
+  }
+  if (std::fflush(stdout) != 0 || std::ferror(stdout) != 0) {
+    std::perror("md5_tree: standard output");
+    return false;
+  }
+  return good;
+}
+
+int Md5Tree(const md5::Flags& flags) {
+  const absl::Time start = csp::Now();
+  const int jobs = flags.jobs != 0 ? flags.jobs : 2 * csp::GetStats().workers;
+  std::vector<Outcome> outcomes = Collect(StartPipeline(flags.directory, jobs));
+  const bool good = Print(outcomes);
+
+  std::uint64_t files = 0;
+  std::uint64_t bytes = 0;
+  for (const Outcome& outcome : outcomes) {
+    files += outcome.error.empty() ? 1 : 0;
+    bytes += outcome.bytes;
+  }
+  const csp::RuntimeStats stats = csp::GetStats();
+  std::fprintf(stderr, "md5_tree: %llu files, %.1f MB in %.2f s; %llu fibers on %d workers\n",
+               static_cast<unsigned long long>(files), static_cast<double>(bytes) / 1e6,
+               absl::ToDoubleSeconds(csp::Now() - start),
+               static_cast<unsigned long long>(stats.tasks_spawned), stats.workers);
+  return good ? 0 : 1;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::optional<md5::Flags> flags = md5::ParseFlags({argv + 1, argv + argc});
+  if (!flags) return 2;
+  if (flags->help) {
+    std::fputs(md5::kUsage, stdout);
+    return 0;
+  }
+  return csp::Run([&] { return Md5Tree(*flags); }, {.workers = flags->workers});
+}
+
+// Output:
+// Usage: md5_tree DIR [--jobs=N] [--workers=N]
+//
+// Prints the MD5 sum of each regular file below DIR, in the format of md5sum and
+// sorted by name; `md5sum -c` understands it. Symbolic links are not followed.
+//
+//   --jobs=N     digest N files at a time (1 to 1024; default: two for each worker)
+//   --workers=N  run fibers on N threads (1 to 1024; default: one for each processor)
+//   --help       print this
+//
+// Exit status: 0, 1 if anything could not be read, 2 if the arguments make no sense.

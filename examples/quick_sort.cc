@@ -1,0 +1,50 @@
+// Quick sort, whose halves are sorted by tasks of their own: fork by Go, meet again by Join.
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <random>
+#include <span>
+#include <vector>
+
+#include "csp/csp.h"
+
+namespace {
+
+// Below this many elements a task costs more than it saves.
+constexpr std::size_t kGrain = 2048;
+
+// The caller waits for the task in any case, so the task may borrow the caller's span.
+void QuickSort(std::span<std::uint32_t> values) {
+  if (values.size() <= kGrain) {
+    std::sort(values.begin(), values.end());
+    return;
+  }
+  const std::uint32_t pivot = values[values.size() / 2];
+  const auto less =
+      std::partition(values.begin(), values.end(), [pivot](std::uint32_t v) { return v < pivot; });
+  const auto equal =
+      std::partition(less, values.end(), [pivot](std::uint32_t v) { return v == pivot; });
+
+  csp::Task<void> left = csp::Go(QuickSort, std::span(values.begin(), less));
+  QuickSort(std::span(equal, values.end()));
+  left.Join();
+}
+
+}  // namespace
+
+int main() {
+  return csp::Run([] {
+    std::vector<std::uint32_t> values(1'000'000);
+    std::minstd_rand random(1);
+    for (std::uint32_t& value : values) value = static_cast<std::uint32_t>(random());
+
+    std::vector<std::uint32_t> expected = values;
+    std::sort(expected.begin(), expected.end());
+
+    QuickSort(values);
+    std::cout << (values == expected ? "sorted" : "not sorted") << "\n";
+  });
+}
+
+// Output:
+// sorted
