@@ -143,8 +143,8 @@ def build_boost_fiber(out):
 
 
 def build_csp(out):
-    command("bazel", "build", "-c", "opt", "//bench:csp_bench", hint="./dev setup installs what it needs.")
-    bin_dir = command("bazel", "info", "-c", "opt", "bazel-bin").strip()
+    command("bazel", "build", "--config=bench", "//bench:csp_bench", hint="./dev setup installs what it needs.")
+    bin_dir = command("bazel", "info", "--config=bench", "bazel-bin").strip()
     # A copy: a build in the same checkout must not change the program meanwhile.
     shutil.copy(pathlib.Path(bin_dir, "bench/csp_bench"), out)
 

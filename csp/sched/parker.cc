@@ -1,5 +1,7 @@
 #include "csp/sched/parker.h"
 
+#include <thread>
+
 #include "csp/base/clock.h"
 #include "csp/sched/internal/thread_record.h"
 #include "csp/sched/internal/worker.h"
@@ -7,17 +9,32 @@
 
 namespace csp::internal {
 
-void Parker::Park(const ParkReason& reason, const void* object) {
+Departure Parker::BeginPark(const ParkReason& reason, const void* object) {
   note.object.store(object, std::memory_order_relaxed);
   note.reason.store(&reason, std::memory_order_relaxed);
+  Departure departure;
   if (kind_ == Kind::kFiber) [[likely]] {
     Worker* worker = thread_->worker;
     note.since.store(worker->CoarseNow(), std::memory_order_relaxed);
-    worker->Park(static_cast<Fiber&>(*this));
+    departure = worker->Park(static_cast<Fiber&>(*this));
   } else {
     note.since.store(NowNanos(), std::memory_order_relaxed);
     static_cast<ThreadRecord&>(*this).Wait();
   }
+  if (!departure) note.reason.store(nullptr, std::memory_order_relaxed);
+  return departure;
+}
+
+Departure Parker::BeginYield(bool voluntary) {
+  if (kind_ == Kind::kFiber) [[likely]] {
+    return thread_->worker->Yield(static_cast<Fiber&>(*this), voluntary);
+  }
+  std::this_thread::yield();
+  return {};
+}
+
+void Parker::Resume(boost::context::detail::transfer_t transfer) {
+  Worker::Arrive(static_cast<Fiber&>(*this).context, this, transfer);
   note.reason.store(nullptr, std::memory_order_relaxed);
 }
 

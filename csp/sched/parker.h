@@ -18,6 +18,7 @@
 
 #include "csp/base/atomic.h"
 #include "csp/base/thread_context.h"
+#include "csp/sched/internal/switch.h"
 #include "csp/sched/park_reason.h"
 
 namespace csp::internal {
@@ -60,8 +61,16 @@ class Parker {
   void RunsOn(ThreadContext* thread) { thread_ = thread; }
 
   // Suspends the caller, who must be this parker, until Unpark. `object` is what it waits on, for
-  // dumps only; it is not touched.
-  void Park(const ParkReason& reason, const void* object);
+  // dumps only; it is not touched. Inlined for the sake of the switch in it (switch.h).
+  [[gnu::always_inline]] void Park(const ParkReason& reason, const void* object) {
+    if (const Departure departure = BeginPark(reason, object)) Resume(Leave(departure));
+  }
+
+  // Puts the calling fiber, which must be this parker, behind all that are ready on its worker; a
+  // plain thread gives way to others. `voluntary`: see Worker::Yield.
+  [[gnu::always_inline]] void Yield(bool voluntary) {
+    if (const Departure departure = BeginYield(voluntary)) Resume(Leave(departure));
+  }
 
   // Makes it run again. From any thread, of which the context may be given; never suspends.
   void Unpark(ThreadContext* waker);
@@ -79,6 +88,12 @@ class Parker {
 
  private:
   static Parker* RegisterThread();
+
+  // All but the switch. Without one to make, the wait is over already: a thread has waited in it.
+  Departure BeginPark(const ParkReason& reason, const void* object);
+  Departure BeginYield(bool voluntary);
+  // What follows a switch back.
+  void Resume(boost::context::detail::transfer_t transfer);
 
   const Kind kind_;
   ThreadContext* thread_ = nullptr;  // owner only

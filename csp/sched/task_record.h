@@ -37,9 +37,9 @@ class TaskRecord : public ListNode<TaskRecord> {
   std::uint8_t stack_class = 0;      // FiberPool
   bool pinned = false;
 
-  // Cancellation of a task that may not have started yet: the canceller sets `cancel_requested`,
-  // then looks at `fiber`; the start sets `fiber`, then looks at `cancel_requested`. Both sides
-  // seq_cst, so one of them sees the other.
+  // Cancellation of a task that may not have started yet: the start sets `fiber`, then (light
+  // barrier) looks at `cancel_requested`; the canceller sets `cancel_requested`, then (heavy barrier)
+  // looks at `fiber`. One of them sees the other.
   Atomic<bool> cancel_requested{false};
   Atomic<Fiber*> fiber{nullptr};  // while it runs
 

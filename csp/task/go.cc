@@ -3,6 +3,7 @@
 #include <memory>
 #include <string>
 
+#include "csp/base/asymmetric.h"
 #include "csp/base/panic.h"
 #include "csp/cls/fiber_locals.h"
 #include "csp/sched/internal/fiber_pool.h"
@@ -68,18 +69,15 @@ void CheckNotSelf(const TaskRecord& task, const char* call) {
 }
 
 void RequestCancel(TaskRecord& task) {
-  task.cancel_requested.store(true, std::memory_order_seq_cst);
-  // Pairs with Fiber::Bind.
-  if (Fiber* fiber = task.fiber.load(std::memory_order_seq_cst)) {
-    CancelParker(*fiber, task.number);
+  task.cancel_requested.store(true, std::memory_order_release);
+  Fiber* fiber = task.fiber.load(std::memory_order_acquire);
+  if (fiber == nullptr) {  // has not started, or is about to, or has ended
+    HeavyBarrier();        // pairs with Fiber::Bind
+    fiber = task.fiber.load(std::memory_order_acquire);
   }
+  if (fiber != nullptr) CancelParker(*fiber, task.number);
 }
 
 }  // namespace internal
-
-void Yield() {
-  internal::EnterBlocking();
-  internal::YieldNow();
-}
 
 }  // namespace csp

@@ -14,6 +14,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "csp/select/blocking.h"
 #include "csp/task/task.h"
 
 namespace csp {
@@ -97,7 +98,7 @@ requires internal::Startable<F, Args...>
 
 // Gives way to the other fibers that are ready; on a plain thread to other threads. Throws
 // Cancelled.
-void Yield();
+inline void Yield() { internal::EnterBlocking()->Yield(/*voluntary=*/true); }
 
 }  // namespace csp
 

@@ -59,9 +59,10 @@ class Task {
   // Memory ordering: all that the task did is visible afterwards.
   R Join() {
     internal::ResultState<R>& state = Checked("Task::Join");
-    JoinEvent<R> event(*this, state);
-    internal::Block(event);
-    return event.TakeResult();
+    state.AwaitDone();
+    const Task joined = std::move(*this);  // emptied, whether the result is a value or an exception
+    state.Rethrow();
+    return state.TakeResult();
   }
 
   // The same for Select: the result is R (Unit for void), or the exception leaves the Select.

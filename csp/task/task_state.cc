@@ -56,13 +56,16 @@ void TaskState::Detach() { Release(); }
 
 void TaskState::Release() {
   // acq_rel: the last one sees all that the other has done.
-  if (references_.fetch_sub(1, std::memory_order_acq_rel) != 1) return;
+  if (references_.load(std::memory_order_acquire) != 1 &&
+      references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
+    return;
+  }
   ReportIfUnobserved();
   delete this;
 }
 
 void TaskState::ReportIfUnobserved() {
-  if (!unobserved_.exchange(false, std::memory_order_relaxed)) return;
+  if (!unobserved_.load(std::memory_order_relaxed)) return;
   const Shield shield;
   ReportPanic(number, name, spawn_site, std::move(error_));
 }

@@ -22,7 +22,9 @@
 #include "csp/base/leaning_lock.h"
 #include "csp/base/panic.h"
 #include "csp/sched/task_record.h"
+#include "csp/select/blocking.h"
 #include "csp/select/case.h"
+#include "csp/select/direct_wait.h"
 #include "csp/select/select_event.h"
 #include "csp/select/wait_list.h"
 
@@ -46,7 +48,10 @@ class TaskState : public TaskRecord {
   // After done: throws what the task threw, TaskCancelled, or nothing. Marks the end as observed.
   void Rethrow();
 
-  // What a join waits for.
+  // Waits until it is done. Throws Cancelled.
+  void AwaitDone();
+
+  // What a join in a select waits for.
   class JoinCase;
 
   // It never will run: Go has failed. Destroys the task.
@@ -83,14 +88,39 @@ class TaskState : public TaskRecord {
   std::exception_ptr error_;
 };
 
+inline constexpr ParkReason kJoinReason{"Join", "task"};
+
+inline void TaskState::AwaitDone() {
+  class Join final : public DirectWait {
+   public:
+    explicit Join(TaskState& task) : DirectWait(EnterBlocking(), kJoinReason, &task), task_(task) {}
+
+   private:
+    bool Withdraw(Waiter& waiter) noexcept override {
+      const std::lock_guard lock(task_.mu_);
+      const bool linked = waiter.linked();
+      task_.joiners_.Remove(waiter);
+      return linked;
+    }
+    TaskState& task_;
+  };
+
+  Join join(*this);
+  while (!done()) {
+    {
+      const LeaningLock::Hold lock(mu_, join.self()->thread());
+      if (done()) return;
+      if (Waiter* waiter = join.Begin()) joiners_.PushBack(*waiter);
+    }
+    if (join.Await()) return;
+  }
+}
+
 class TaskState::JoinCase : public Case {
  public:
   explicit JoinCase(TaskState& task) : Case(&task.summary_, kDone), task_(task) {}
 
-  bool Poll() final {
-    const std::lock_guard lock(task_.mu_);
-    return task_.done();
-  }
+  bool Poll() final { return task_.done(); }
   Arming Arm() final {
     const std::lock_guard lock(task_.mu_);
     if (task_.done()) return Arming::kReady;
@@ -101,10 +131,7 @@ class TaskState::JoinCase : public Case {
     const std::lock_guard lock(task_.mu_);
     task_.joiners_.Remove(waiter);
   }
-  const ParkReason& reason() const final {
-    static constexpr ParkReason kReason{"Join", "task"};
-    return kReason;
-  }
+  const ParkReason& reason() const final { return kJoinReason; }
   const void* object() const final { return &task_; }
 
  protected:

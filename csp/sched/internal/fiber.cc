@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cstring>
 
+#include "csp/base/asymmetric.h"
+
 namespace csp::internal {
 
 Fiber::Fiber(char* stack_low, std::uint8_t stack_class)
@@ -36,8 +38,9 @@ void Fiber::Bind(TaskRecord* new_task, Runtime* new_runtime) {
   }
   runtime.store(new_runtime, std::memory_order_relaxed);
   words.cancel.store(new_task->number << 1, std::memory_order_release);
-  new_task->fiber.store(this, std::memory_order_seq_cst);
-  if (new_task->cancel_requested.load(std::memory_order_seq_cst)) {
+  new_task->fiber.store(this, std::memory_order_release);
+  LightBarrier();  // pairs with RequestCancel's heavy one
+  if (new_task->cancel_requested.load(std::memory_order_relaxed)) {
     words.cancel.store(new_task->number << 1 | 1, std::memory_order_release);
   }
 }

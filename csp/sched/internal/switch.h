@@ -55,22 +55,35 @@ inline void PrepareContext(Context& context, void* stack_top, ContextEntry entry
                       std::memory_order_relaxed);
 }
 
-// Leaves `from` for `to`, whose point is `point`. Returns the cargo of whoever switches back.
-// `ends` says that `from` never will be resumed.
-inline boost::context::detail::transfer_t SwitchContext([[maybe_unused]] Context& from, Context& to,
-                                                        void* point, void* cargo,
-                                                        [[maybe_unused]] bool ends) {
-  to.point.store(nullptr, std::memory_order_relaxed);
+// What goes along with a switch: a worker's, who derives from it.
+struct Switch {
+  Context* from = nullptr;
+  Context* to = nullptr;
+};
+
+// A switch that has been prepared and only remains to be made; empty if there is none to make.
+struct Departure {
+  void* point = nullptr;
+  Switch* cargo = nullptr;
+  explicit operator bool() const { return point != nullptr; }
+};
+
+// Makes it. Returns what whoever switches back brings along. `ends`: nobody will.
+//
+// Inlined, and through Park and YieldNow into the user's code: each frame between the user and the
+// switch is a mispredicted return, since the processor's return stack still holds the other fiber's
+// callers. With five such frames a ping-pong took 126 ns, with one 68.
+[[gnu::always_inline]] inline boost::context::detail::transfer_t Leave(
+    const Departure& departure, [[maybe_unused]] bool ends = false) {
 #ifdef CSP_ASAN
-  __sanitizer_start_switch_fiber(ends ? nullptr : &from.asan_fake_stack, to.stack_bottom,
-                                 to.stack_size);
+  Switch& cargo = *departure.cargo;
+  __sanitizer_start_switch_fiber(ends ? nullptr : &cargo.from->asan_fake_stack,
+                                 cargo.to->stack_bottom, cargo.to->stack_size);
 #endif
 #ifdef CSP_TSAN
-  __tsan_switch_to_fiber(to.tsan_fiber, 0);
+  __tsan_switch_to_fiber(departure.cargo->to->tsan_fiber, 0);
 #endif
-  const boost::context::detail::transfer_t transfer =
-      boost::context::detail::jump_fcontext(point, cargo);
-  return transfer;
+  return boost::context::detail::jump_fcontext(departure.point, departure.cargo);
 }
 
 // First thing on the arriving side.

@@ -33,7 +33,8 @@ void Worker::Run() {
     Runnable next = Next();
     if (!next) next = FindWork();
     if (!next) break;
-    SwitchTo(root_, nullptr, next);
+    // Empty if somebody's departure takes too long: then Next chooses again.
+    if (const Departure departure = Depart(root_, next)) Arrive(root_, nullptr, Leave(departure));
   }
   ReleaseLeanRecord();
   TearDownThread();
@@ -42,7 +43,12 @@ void Worker::Run() {
 
 // --- Switching.
 
-void Worker::Yield(Fiber& self, bool voluntary) {
+Departure Worker::Park(Fiber& self) {
+  counters.parks.Add();
+  return LeaveFor(self, Next());
+}
+
+Departure Worker::Yield(Fiber& self, bool voluntary) {
   if (self.home != nullptr) {
     inbox_.Push(&self);
   } else {
@@ -50,16 +56,51 @@ void Worker::Yield(Fiber& self, bool voluntary) {
     PushReady(&self);
     AfterLocalPush();
   }
-  Leave(self);
+  return LeaveFor(self, Next());
+}
+
+Departure Worker::LeaveFor(Fiber& self, Runnable next) {
+  if (next.fiber == &self) {  // ready again before it has left
+    thread_->budget = kOperationBudget;
+    return {};
+  }
+  return Depart(self.context, next);
+}
+
+Departure Worker::Depart(Context& self, Runnable next) {
+  void* point = nullptr;
+  Context& target = Resolve(next, point);
+  if (&target == &self) return {};  // the root, at the root
+  self.exceptions = *exceptions_;
+  from = &self;
+  to = &target;
+  target.point.store(nullptr, std::memory_order_relaxed);
+  return {point, this};
 }
 
 void Worker::SwitchAway(Fiber& finished, Runnable next) {
-  void* point = nullptr;
-  Context& to = Resolve(next, point);
-  departing_ = &finished.context;
+  const Departure departure = Depart(finished.context, next);
   finished_ = &finished;
-  SwitchContext(finished.context, to, point, this, true);
+  Leave(departure, /*ends=*/true);
   __builtin_unreachable();
+}
+
+// The arriving side of every switch: saves where the departing side stands, and makes this thread
+// the arrived fiber's. The worker of before the switch may not be touched any more.
+Worker* Worker::Arrive(Context& self, Parker* parker, transfer_t transfer) {
+  FinishSwitch(self);
+  auto* worker = static_cast<Worker*>(static_cast<Switch*>(transfer.data));
+  // Pairs with the acquire in AwaitPoint and Resolve: the departed fiber may be resumed from here.
+  worker->from->point.store(transfer.fctx, std::memory_order_release);
+  if (Fiber* finished = worker->finished_) [[unlikely]] {
+    worker->finished_ = nullptr;
+    worker->KeepStack(finished);
+  }
+  *worker->exceptions_ = self.exceptions;
+  worker->thread_->parker = parker;
+  if (parker != nullptr) parker->RunsOn(worker->thread_);
+  worker->thread_->budget = kOperationBudget;
+  return worker;
 }
 
 // The context to switch to and its point: the root where there is nothing to run, no stack to run
@@ -95,7 +136,8 @@ void* Worker::AwaitPoint(Fiber& fiber) {
 // A fiber's bottom frame: runs tasks, one after another, until there is a started fiber to switch
 // to. A newborn of the same stack size is taken over without a switch.
 void Worker::FiberMain(transfer_t transfer) {
-  Fiber& self = *static_cast<Worker*>(transfer.data)->arriving_;
+  auto* cargo = static_cast<Switch*>(transfer.data);
+  Fiber& self = *static_cast<Worker*>(cargo)->arriving_;
   Worker* worker = Arrive(self.context, &self, transfer);
   for (;;) {
     self.task->Run();

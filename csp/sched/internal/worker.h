@@ -43,7 +43,7 @@ class Runtime;
 // Operations that a fiber may do without suspending before it yields.
 inline constexpr int kOperationBudget = 128;
 
-class Worker {
+class Worker : public Switch {
  public:
   Worker(Runtime& runtime, int index);
   ~Worker();
@@ -58,9 +58,12 @@ class Worker {
 
   // --- From the running fiber.
 
-  [[gnu::always_inline]] void Park(Fiber& self);
+  // Each prepares to leave; the caller then does (switch.h) and goes on with Arrive.
+  Departure Park(Fiber& self);
   // `voluntary`: the fiber has no reason to stay with its neighbours (watch.cc).
-  void Yield(Fiber& self, bool voluntary);
+  Departure Yield(Fiber& self, bool voluntary);
+
+  static Worker* Arrive(Context& self, Parker* parker, boost::context::detail::transfer_t transfer);
 
   // --- From this worker's thread.
 
@@ -116,10 +119,8 @@ class Worker {
 
   // worker.cc: running.
   static void FiberMain(boost::context::detail::transfer_t transfer);
-  [[gnu::always_inline]] static Worker* Arrive(Context& self, Parker* parker,
-                                               boost::context::detail::transfer_t transfer);
-  [[gnu::always_inline]] void SwitchTo(Context& self, Parker* parker, Runnable next);
-  [[gnu::always_inline]] void Leave(Fiber& self);
+  Departure Depart(Context& self, Runnable next);
+  Departure LeaveFor(Fiber& self, Runnable next);
   [[noreturn]] void SwitchAway(Fiber& finished, Runnable next);
   Context& Resolve(Runnable next, void*& point);
   Context& ResolveSlow(Runnable next, void*& point);
@@ -174,26 +175,6 @@ class Worker {
   TimerHeap timers_;
 };
 
-// --- The way out of a fiber and back in.
-//
-// Inlined into one frame (Parker::Park): each frame that is left by a switch costs a mispredicted
-// return, since the processor's return stack still holds the other fiber's callers. With five
-// frames a ping-pong took 126 ns, with two PINGPONG_NS.
-
-inline void Worker::Park(Fiber& self) {
-  counters.parks.Add();
-  Leave(self);
-}
-
-inline void Worker::Leave(Fiber& self) {
-  const Runnable next = Next();
-  if (next.fiber == &self) {  // ready again before it has left
-    thread_->budget = kOperationBudget;
-    return;
-  }
-  SwitchTo(self.context, &self, next);
-}
-
 inline void Worker::Schedule(Fiber* fiber) {
   counters.wakeups.Add();
   if (fiber->home != nullptr) [[unlikely]] {
@@ -219,35 +200,6 @@ inline Context& Worker::Resolve(Runnable next, void*& point) {
     }
   }
   return ResolveSlow(next, point);
-}
-
-// `this` is the worker before the switch and may not be touched after it.
-inline void Worker::SwitchTo(Context& self, Parker* parker, Runnable next) {
-  void* point = nullptr;
-  Context& to = Resolve(next, point);
-  if (&to == &self) return;  // the root, back at the root: somebody's departure takes too long
-  self.exceptions = *exceptions_;
-  departing_ = &self;
-  Arrive(self, parker, SwitchContext(self, to, point, this, false));
-}
-
-// The arriving side of every switch: saves where the departing side stands, and makes this thread
-// the arrived fiber's.
-inline Worker* Worker::Arrive(Context& self, Parker* parker,
-                              boost::context::detail::transfer_t transfer) {
-  FinishSwitch(self);
-  auto* worker = static_cast<Worker*>(transfer.data);
-  // Pairs with the acquire in AwaitPoint and Resolve: the departed fiber may be resumed from here.
-  worker->departing_->point.store(transfer.fctx, std::memory_order_release);
-  if (Fiber* finished = worker->finished_) [[unlikely]] {
-    worker->finished_ = nullptr;
-    worker->KeepStack(finished);
-  }
-  *worker->exceptions_ = self.exceptions;
-  worker->thread_->parker = parker;
-  if (parker != nullptr) parker->RunsOn(worker->thread_);
-  worker->thread_->budget = kOperationBudget;
-  return worker;
 }
 
 }  // namespace csp::internal
