@@ -74,6 +74,8 @@ Runtime::Runtime(const RuntimeConfig& config)
 }
 
 Runtime::~Runtime() {
+  // Whoever woke a fiber counted itself before: the fiber has run since, so all are counted.
+  while (foreign_wakes_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   UnregisterRuntime(this);
   RemoveClockListener(this);
 }
@@ -138,13 +140,16 @@ void Runtime::Spawn(TaskRecord* task) {
   if (idle_.WakeAfterForeignPush()) poller().Break();
 }
 
+// The fiber may be the runtime's last, and end before this call does: the runtime waits for it.
 void Runtime::MakeReady(Fiber* fiber) {
+  foreign_wakes_.fetch_add(1, std::memory_order_relaxed);
   if (fiber->home != nullptr) {
     fiber->home->PushInbox(fiber);
-    return;
+  } else {
+    inject_.Push(fiber);
+    if (idle_.WakeAfterForeignPush()) poller().Break();
   }
-  inject_.Push(fiber);
-  if (idle_.WakeAfterForeignPush()) poller().Break();
+  foreign_wakes_.fetch_sub(1, std::memory_order_release);  // the last touch
 }
 
 std::uint64_t Runtime::TakeNumbers(std::uint64_t count) {
@@ -278,7 +283,8 @@ void Runtime::Nap(std::int64_t until) {
 
 void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
   if (!all_idle) {
-    Poll(until);
+    // The last of the others may go idle without a word; then there are things to look after.
+    Poll(std::min(until, NowNanos() + kDeadlockDelayNanos));
     return;
   }
   // Nothing to do: a good time to tidy up, a little at a time.

@@ -131,6 +131,7 @@ class Runtime final : public ClockListener {
   Idle idle_;
   InjectQueue inject_;
   Atomic<std::uint64_t> foreign_spawns_{0};
+  Atomic<std::uint32_t> foreign_wakes_{0};  // calls of MakeReady under way
   Atomic<bool> stopping_{false};
   Atomic<bool> stopped_{false};
   Atomic<bool> frozen_{false};

@@ -37,17 +37,20 @@ bool EverythingWaits() {
   bool quiet = true;
   ForEachRuntime([&](Runtime& runtime) {
     const auto workers = static_cast<std::uint32_t>(runtime.worker_count());
-    quiet = quiet && runtime.idle().idle() == workers && runtime.inject().size() == 0 &&
-            !runtime.poller().HasSources() && runtime.blocking_pool().quiet();
+    // A watcher that is roused, or about to look again, may hold what it has just found.
+    quiet = quiet && runtime.idle().idle() == workers && !runtime.idle().roused() &&
+            runtime.inject().size() == 0 && !runtime.poller().HasSources() &&
+            runtime.blocking_pool().quiet();
     for (int i = 0; quiet && i < runtime.worker_count(); ++i) {
-      quiet = runtime.worker(i).timer_count() == 0;
+      quiet = runtime.worker(i).timer_count() == 0 && runtime.worker(i).LooksIdle();
     }
     accounted += workers + runtime.blocking_pool().threads();
   });
   if (!quiet) return false;
   bool somebody_waits = false;
   ThreadRecord::ForEach([&](const ThreadRecord& thread) {
-    if (thread.note.reason.load(std::memory_order_relaxed) == nullptr) return;
+    // One that has been notified is on its way, however long that takes.
+    if (thread.note.reason.load(std::memory_order_relaxed) == nullptr || thread.notified()) return;
     ++accounted;
     somebody_waits = true;
   });

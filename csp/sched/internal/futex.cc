@@ -18,6 +18,7 @@ long Futex(Atomic<std::uint32_t>& word, int op, std::uint32_t value, const times
 }  // namespace
 
 void FutexWait(Atomic<std::uint32_t>& word, std::uint32_t expected, std::int64_t until) {
+  if (until != kForever && until <= NowNanos()) return;
   if (until == kForever || !CurrentClock().Runs()) {
     Futex(word, FUTEX_WAIT, expected, nullptr);
     return;

@@ -51,6 +51,7 @@ using ContextEntry = void (*)(boost::context::detail::transfer_t);
 // Lets `context` begin at `entry`, on the stack that ends at `stack_top`.
 inline void PrepareContext(Context& context, void* stack_top, ContextEntry entry) {
   context.exceptions = {};
+  context.asan_fake_stack = nullptr;  // the one of the stack's last owner has been given up
   context.point.store(boost::context::detail::make_fcontext(stack_top, context.stack_size, entry),
                       std::memory_order_relaxed);
 }

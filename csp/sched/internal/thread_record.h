@@ -20,6 +20,7 @@ class ThreadRecord final : public Parker {
 
   void Wait();
   void Notify();
+  bool notified() const { return notified_.load(std::memory_order_acquire) != 0; }
 
   Random& random() { return random_; }
   int thread_id() const { return thread_id_.load(std::memory_order_relaxed); }

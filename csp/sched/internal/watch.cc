@@ -42,6 +42,7 @@ Runnable Worker::FindWork() {
       runtime_.idle().Unparked();
       next = Next();
       if (next) {
+        runtime_.NoteWork();
         if (Idle::Seat* heir = runtime_.idle().TakeHeir()) runtime_.Call(*heir);
       }
     }

@@ -30,6 +30,7 @@ void Worker::Run() {
   coarse_now_.store(NowNanos(), std::memory_order_relaxed);
   sightings_ = std::make_unique<Sighting[]>(static_cast<std::size_t>(runtime_.worker_count()));
   for (;;) {
+    if (!failed_.empty()) FailTasks();
     Runnable next = Next();
     if (!next) next = FindWork();
     if (!next) break;
@@ -155,28 +156,41 @@ void Worker::FiberMain(transfer_t transfer) {
 
 void Worker::FinishTask(Fiber& fiber) {
   TaskRecord* task = fiber.task;
-  fiber.Unbind();
   task->fiber.store(nullptr, std::memory_order_release);
+  // Runs user code: a result's destructor, the panic handler. It may wait, so the fiber is still
+  // the task's, and afterwards perhaps on another worker; who cancels it now comes too late.
+  ++fiber.words.shield_depth;
   task->Finished();
-  counters.finished.Add();
-  if (runtime_.stopping()) [[unlikely]] {
-    runtime_.NoteFinished();
+  fiber.Unbind();
+  Worker* worker = CurrentThread()->worker;
+  worker->counters.finished.Add();
+  if (worker->runtime_.stopping()) [[unlikely]] {
+    worker->runtime_.NoteFinished();
   }
 }
 
 Fiber* Worker::Start(TaskRecord* task) {
   Fiber* fiber = TakeStack(task->stack_class);
   if (fiber == nullptr) {
-    task->Fail(std::make_exception_ptr(NoStack(
-        "Go: no stack could be had for the task; raise vm.max_map_count, RLIMIT_AS (ulimit -v) or "
-        "vm.overcommit_memory, or run fewer tasks at a time")));
-    task->Finished();
-    counters.finished.Add();
+    failed_.PushBack(task);
     return nullptr;
   }
   fiber->Bind(task, &runtime_);
   PrepareContext(fiber->context, fiber, &Worker::FiberMain);
   return fiber;
+}
+
+// On the root's stack: whoever chose these tasks to run had parked already.
+void Worker::FailTasks() {
+  while (TaskRecord* task = failed_.PopFront()) {
+    task->Fail(std::make_exception_ptr(NoStack(
+        "Go: no stack could be had for the task; raise vm.max_map_count, RLIMIT_AS (ulimit -v) or "
+        "vm.overcommit_memory, or run fewer tasks at a time")));
+    task->Finished();
+    counters.finished.Add();
+    if (runtime_.stopping()) runtime_.NoteFinished();
+    thread_->parker = nullptr;  // it may have waited, as a plain thread
+  }
 }
 
 Fiber* Worker::TakeStack(std::uint8_t stack_class) {
@@ -221,13 +235,26 @@ Runnable Worker::Next() {
   if (tick % kMaintainEvery == 0) [[unlikely]] {
     if (Runnable next = Maintain()) return next;
   }
+  // Pinned work takes turns with the rest: each of them may be ready all the time.
+  if (!inbox_.empty() && tick % 2 == 0) [[unlikely]] {
+    if (Runnable next = TakePinned(tick)) return next;
+  }
+  const bool slot_last = tick % kSlotBudget == kSlotBudget / 2 + 1;  // never when others come first
+  if (Runnable next = ready_.Pop(tick % kNewbornEvery == 0, slot_last)) return next;
   if (!inbox_.empty()) [[unlikely]] {
-    Fiber* fiber = nullptr;
-    if (inbox_.PopFibers(&fiber, 1) == 1) return {fiber, nullptr};
+    if (Runnable next = TakePinned(tick)) return next;
+  }
+  return TakeGlobal(kMaintainEvery);
+}
+
+// Fibers, but every fourth time a task that has not started.
+Runnable Worker::TakePinned(std::uint64_t tick) {
+  if (tick % 8 == 0) {
     if (TaskRecord* task = inbox_.PopTask()) return {nullptr, task};
   }
-  if (Runnable next = ready_.Pop(tick % kNewbornEvery == 0, tick % kSlotBudget == 0)) return next;
-  return TakeGlobal(kMaintainEvery);
+  Fiber* fiber = nullptr;
+  if (inbox_.PopFibers(&fiber, 1) == 1) return {fiber, nullptr};
+  return {nullptr, inbox_.PopTask()};
 }
 
 // What must be looked at now and then however much there is to do: without it a busy worker would

@@ -96,6 +96,8 @@ class Worker : public Switch {
     inbox_.ForEachTask(visit);
   }
   std::size_t timer_count() const { return timers_.size(); }
+  // Nothing in its queues, as far as can be seen.
+  bool LooksIdle() const { return inbox_.size() == 0 && ready_.LooksEmpty(); }
 
   // Fires the due timers of this worker's heap on `by`, which may be another worker.
   void FireTimers(Worker& by, std::int64_t now);
@@ -127,9 +129,11 @@ class Worker : public Switch {
   void* AwaitPoint(Fiber& fiber);
   Runnable Next();
   Runnable Maintain();
+  Runnable TakePinned(std::uint64_t tick);
   Runnable TakeGlobal(std::size_t limit);
   void PushReady(Fiber* fiber);
   Fiber* Start(TaskRecord* task);
+  void FailTasks();
   Fiber* TakeStack(std::uint8_t stack_class);
   void KeepStack(Fiber* fiber);
   void AfterLocalPush();
@@ -155,10 +159,11 @@ class Worker : public Switch {
   ThreadContext* thread_ = nullptr;
   ExceptionState* exceptions_ = nullptr;
   Context root_;
-  Context* departing_ = nullptr;   // whose point the arriving side saves
-  Fiber* finished_ = nullptr;      // whose stack the arriving side keeps
-  Fiber* arriving_ = nullptr;      // tells FiberMain who it is
-  std::uint64_t last_number_ = 0;  // task numbers come in blocks
+  Context* departing_ = nullptr;      // whose point the arriving side saves
+  Fiber* finished_ = nullptr;         // whose stack the arriving side keeps
+  Fiber* arriving_ = nullptr;         // tells FiberMain who it is
+  IntrusiveList<TaskRecord> failed_;  // no stack was to be had
+  std::uint64_t last_number_ = 0;     // task numbers come in blocks
   std::uint64_t end_number_ = 0;
   Fiber* stacks_ = nullptr;  // kept for reuse, of the default class
   std::uint32_t stack_count_ = 0;
