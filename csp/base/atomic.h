@@ -17,6 +17,9 @@
 
 namespace csp::internal {
 
+// True in a model test: what only makes something rare is tiny there, or it would never happen.
+inline constexpr bool kModelled = false;
+
 template <class T>
 using Atomic = std::atomic<T>;
 

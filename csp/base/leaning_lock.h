@@ -54,7 +54,8 @@ class LeaningLock {
     CheckLockOrder(LockRank::kObject);
     LeanRecord* me = thread->lean;
     if (me != nullptr && leans_to_.load(std::memory_order_relaxed) == me) {
-      me->inside.store(this, std::memory_order_relaxed);
+      // Release: who straightens the lock that it was inside before may find it in this one.
+      me->inside.store(this, std::memory_order_release);
       LightBarrier();
       if (leans_to_.load(std::memory_order_relaxed) == me) [[likely]] {
         favoured_ = me;
@@ -98,7 +99,7 @@ class LeaningLock {
 
  private:
   // So that a heavy barrier (some 20 us in all) is paid for by the locked instructions saved.
-  static constexpr std::uint32_t kStreak = 4096;
+  static constexpr std::uint32_t kStreak = kModelled ? 2 : 4096;
 
   void LockUpright(LeanRecord* me) {
     held_.lock();

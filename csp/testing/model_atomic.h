@@ -23,6 +23,8 @@ namespace csp::internal {
 
 namespace model = ::csp::testing::internal;
 
+inline constexpr bool kModelled = true;
+
 // The part of std::atomic's interface that csp uses, by the same names and with
 // the same defaults.
 template <class T>
