@@ -26,10 +26,10 @@
 // called Go or inherited by them. From then on neither sees what the other changes. To this end a
 // task gets a copy when it first asks for a reference (Get, *, ->), while Peek looks at the shared
 // value. Copies are made by T's copy constructor, also in Go itself, for a value that the caller
-// has asked a reference to since it was Set, unless it is known not to have changed (T is trivially
-// copyable, or a std::string). The copy constructor may run in several threads at once, should not
-// block, and may not use the same Local or call Go. A shared value is destroyed by the task that
-// lets go of it last.
+// has asked a reference to since it was Set, unless it is known not to have changed (T is a number,
+// a struct of such without padding, or a std::string). The copy constructor may run in several
+// threads at once, should not block, and may not use the same Local or call Go. A shared value is
+// destroyed by the task that lets go of it last.
 //
 // Thread rules: a Local from any fiber or thread; a value is its fiber's own. References are good
 // until the fiber ends; with a T that is not assignable, until Set.

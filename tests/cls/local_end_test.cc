@@ -105,6 +105,7 @@ TEST_P(LocalEndTest, BlockingDestructorsKeepTheOrder) {
 TEST_P(LocalEndTest, ManyBlockingDestructorsOnManyWorkers) {
   Here([] {
     std::vector<Task<void>> tasks;
+    tasks.reserve(200);
     for (int i = 0; i < 200; ++i) {
       tasks.push_back(Go([i] {
         a = Traced("x", true);
@@ -253,6 +254,7 @@ TEST_P(LocalEndTest, ManyFibersLeaveNothing) {
     for (int i = 0; i < kFibers; i += kAtOnce) {
       *counted_changed;
       std::vector<Task<void>> tasks;
+      tasks.reserve(kAtOnce);
       for (int n = 0; n < kAtOnce; ++n) {
         tasks.push_back(Go([n] {
           *counted;

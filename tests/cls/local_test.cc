@@ -48,6 +48,7 @@ TEST_P(LocalTest, EveryFiberHasItsOwn) {
   Here([] {
     stats->served = 100;
     std::vector<Task<int>> tasks;
+    tasks.reserve(50);
     for (int i = 0; i < 50; ++i) {
       tasks.push_back(Go([i] {
         EXPECT_FALSE(stats.has_value());

@@ -69,9 +69,11 @@ class LocalBox {
 };
 
 // Types whose values are known to be the same by library means alone. Not whatever has an ==: that
-// is the user's code, and may mean "equivalent".
+// is the user's code, and may mean "equivalent". And not what has padding, whose bytes mean
+// nothing.
 template <class T>
-struct ExactlyComparable : std::is_trivially_copyable<T> {
+struct ExactlyComparable : std::bool_constant<std::has_unique_object_representations_v<T> ||
+                                              std::is_floating_point_v<T>> {
   static bool Same(const T& a, const T& b) { return std::memcmp(&a, &b, sizeof(T)) == 0; }
 };
 template <class C, class A>

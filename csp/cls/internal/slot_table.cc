@@ -47,7 +47,7 @@ bool IsInherited(const HeldLocal& held) {
 
 LocalBox* LocalBox::Make(const LocalType& type, MakeLocal make, const void* from) {
   const std::size_t bytes = ValueOffset(type) + type.size;
-  void* memory = NeedsAlignedNew(type) ? ::operator new(bytes, std::align_val_t(type.alignment))
+  void* memory = NeedsAlignedNew(type) ? ::operator new (bytes, std::align_val_t{type.alignment})
                                        : ::operator new(bytes);
   auto* box = new (memory) LocalBox(type);
   try {
@@ -62,14 +62,14 @@ LocalBox* LocalBox::Make(const LocalType& type, MakeLocal make, const void* from
 void LocalBox::Free() {
   const LocalType& type = *type_;
   if (NeedsAlignedNew(type)) {
-    ::operator delete(static_cast<void*>(this), std::align_val_t(type.alignment));
+    ::operator delete (static_cast<void*>(this), std::align_val_t{type.alignment});
   } else {
     ::operator delete(static_cast<void*>(this));
   }
 }
 
 LocalSnapshot* LocalSnapshot::Make(std::uint32_t size) {
-  void* memory = ::operator new(sizeof(LocalSnapshot) + size * sizeof(LocalBox*));
+  void* memory = ::operator new(sizeof(LocalSnapshot) + size * sizeof(void*));
   auto* snapshot = new (memory) LocalSnapshot(size);
   for (std::uint32_t id = 0; id < size; ++id) new (&(*snapshot)[id]) LocalBox*(nullptr);
   return snapshot;
