@@ -130,7 +130,8 @@ Fiber* FiberPool::FindByGuard(const void* address) {
 
 Fiber* FiberPool::FiberAt(const Slab& slab, std::size_t index) {
   char* end = slab.base + (index + 1) * slab.stride;
-  return std::launder(reinterpret_cast<Fiber*>(end - kFiberSize - index % kColours * kCacheLine));
+  return std::launder(
+      reinterpret_cast<Fiber*>(end - kFiberSize - (slab.colour + index) % kColours * kCacheLine));
 }
 
 bool FiberPool::InstallGuard(Slab& slab, std::size_t index) {
@@ -175,7 +176,8 @@ FiberPool::Slab* FiberPool::MapSlab(std::uint8_t stack_class) {
       delete[] hot;
       return nullptr;
     }
-    *slab = {static_cast<char*>(base), stride, stacks, stack_class, false, hot};
+    // 11: the first stacks of different slabs differ, too.
+    *slab = {static_cast<char*>(base), stride, stacks, count * 11, stack_class, false, hot};
 #ifdef CSP_ASAN
     __lsan_register_root_region(base, stacks * stride);
 #endif

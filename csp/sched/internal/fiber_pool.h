@@ -79,6 +79,7 @@ class FiberPool {
     char* base = nullptr;
     std::size_t stride = 0;  // guard and stack
     std::size_t stacks = 0;
+    std::size_t colour = 0;  // of the first stack
     std::uint8_t stack_class = 0;
     bool mprotect_guards = false;
     Atomic<bool>* hot = nullptr;

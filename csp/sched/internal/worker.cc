@@ -141,10 +141,7 @@ void Worker::FiberMain(transfer_t transfer) {
   Fiber& self = *static_cast<Worker*>(cargo)->arriving_;
   Worker* worker = Arrive(self.context, &self, transfer);
   for (;;) {
-    self.task->Run();
-    worker = CurrentThread()->worker;  // the task may have moved
-    worker->FinishTask(self);
-    worker = CurrentThread()->worker;
+    worker = RunTask(self);
     const Runnable next = worker->Next();
     if (next.task == nullptr || next.task->stack_class != self.stack_class()) {
       worker->SwitchAway(self, next);
@@ -154,19 +151,23 @@ void Worker::FiberMain(transfer_t transfer) {
   }
 }
 
-void Worker::FinishTask(Fiber& fiber) {
+// Runs the fiber's task to its end. Everything in it may suspend; so the worker afterwards, which
+// is returned, is perhaps another.
+Worker* Worker::RunTask(Fiber& fiber) {
   TaskRecord* task = fiber.task;
+  task->Run();
   task->fiber.store(nullptr, std::memory_order_release);
-  // Runs user code: a result's destructor, the panic handler. It may wait, so the fiber is still
-  // the task's, and afterwards perhaps on another worker; who cancels it now comes too late.
+  // Runs user code as well: a result's destructor, the panic handler. It may wait, so the fiber
+  // still is the task's; who cancels it now comes too late.
   ++fiber.words.shield_depth;
   task->Finished();
   fiber.Unbind();
-  Worker* worker = CurrentThread()->worker;
+  Worker* worker = fiber.thread()->worker;
   worker->counters.finished.Add();
   if (worker->runtime_.stopping()) [[unlikely]] {
     worker->runtime_.NoteFinished();
   }
+  return worker;
 }
 
 Fiber* Worker::Start(TaskRecord* task) {

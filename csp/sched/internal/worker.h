@@ -138,7 +138,7 @@ class Worker : public Switch {
   void KeepStack(Fiber* fiber);
   void AfterLocalPush();
   void BreakPoller();
-  void FinishTask(Fiber& fiber);
+  static Worker* RunTask(Fiber& fiber);
 
   // watch.cc: idle.
   Runnable FindWork();
