@@ -15,6 +15,9 @@
 // What is looked at when the body has returned: every task has finished, no timer is armed, no
 // fiber or thread waits that did not before, and as many descriptors are open as before. A body
 // that does not end is ended after a minute, with a dump of all fibers.
+//
+// A body may change threads. EXPECT and ASSERT do not mind; SCOPED_TRACE, which belongs to a
+// thread, must not be used in one.
 #ifndef TESTS_SUPPORT_FIXTURE_H_
 #define TESTS_SUPPORT_FIXTURE_H_
 

@@ -1,0 +1,207 @@
+// Sending, receiving and selecting allocate nothing, and what a wait leaves behind is nothing.
+
+#include <algorithm>
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "csp/csp.h"
+#include "gtest/gtest.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scale.h"
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+void* Allocate(std::size_t size, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  size = (size + alignment - 1) / alignment * alignment;
+  if (void* memory = std::aligned_alloc(alignment, size > 0 ? size : alignment)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+// All the forms that the library's defaults do not forward to these.
+void* operator new(std::size_t size) { return Allocate(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace csp {
+namespace {
+
+const int kRounds = Rounds(10'000);
+
+// What the runtime allocates once: its threads as they begin, the heap of timers when it doubles.
+constexpr long kOnce = 40;
+
+// Allocations of the second of two equal rounds: the first one warms up caches and vectors.
+template <class F>
+long AllocationsOf(F round) {
+  round();
+  const long before = allocations.load();
+  round();
+  return allocations.load() - before;
+}
+
+constexpr auto kIgnore = [](const auto&...) {};
+
+void ExpectNone(long allocations) {
+  EXPECT_LE(allocations, kOnce) << "in " << kRounds << " rounds";
+}
+
+using AllocTest = RuntimeTest;
+CSP_INSTANTIATE(AllocTest);
+
+TEST_P(AllocTest, CountsAtAll) {
+  Here([] {
+    const long before = allocations.load();
+    (void)MakeChan<int>();
+    EXPECT_GT(allocations.load(), before);
+  });
+}
+
+TEST_P(AllocTest, PlainVerbsAllocateNothing) {
+  Here([] {
+    for (std::size_t capacity : {0, 1, 8}) {
+      auto ch = MakeChan<int>(capacity);
+      auto back = MakeChan<int>(capacity);
+      Task<void> echo = Go([ch, back] {
+        for (int v : ch) back.Send(v);
+      });
+      ExpectNone(AllocationsOf([&] {
+        for (int i = 0; i < kRounds; ++i) {
+          ch.Send(i);
+          ASSERT_EQ(back.Recv(), i);
+        }
+      }));
+      ch.Close();
+      echo.Join();
+    }
+  });
+}
+
+TEST_P(AllocTest, TryAndTimedFormsAllocateNothing) {
+  Here([] {
+    auto ch = MakeChan<int>(1);
+    ExpectNone(AllocationsOf([&] {
+      std::optional<int> v;
+      for (int i = 0; i < kRounds; ++i) {
+        ASSERT_FALSE(ch.TryRecv(v));
+        ASSERT_FALSE(ch.RecvFor(absl::ZeroDuration(), v));
+        ASSERT_TRUE(ch.TrySend(i));
+        ASSERT_FALSE(ch.TrySend(i));
+        ASSERT_TRUE(ch.RecvFor(absl::Hours(1), v));
+      }
+      for (int i = 0; i < kRounds / 100; ++i) {
+        ASSERT_FALSE(ch.RecvFor(absl::Microseconds(1), v));
+      }
+    }));
+  });
+}
+
+TEST_P(AllocTest, UnboundedAllocatesAChunkNowAndThen) {
+  Here([] {
+    auto ch = MakeChan<int>(kUnbounded);
+    // Filled and drained by turns: the chunks come back.
+    ExpectNone(AllocationsOf([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        ch.Send(i);
+        ASSERT_EQ(ch.Recv(), i);
+      }
+    }));
+    const long chunks = AllocationsOf([&] {
+      for (int i = 0; i < kRounds; ++i) ch.Send(i);
+    });
+    EXPECT_LE(chunks, kRounds / 50);
+  });
+}
+
+TEST_P(AllocTest, ReadySelectAllocatesNothing) {
+  Here([] {
+    auto a = MakeChan<int>(1);
+    auto b = MakeChan<int>(1);
+    ExpectNone(AllocationsOf([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        int got = 0;
+        Select(a.OnSend(i), b.OnSend(i));
+        Select(
+            a.OnRecv() >> [&](std::optional<int> v) { got = *v; },
+            b.OnRecv() >> [&](std::optional<int> v) { got = *v; },
+            OnTimeout(absl::Hours(1)) >> [] { ADD_FAILURE(); });
+        ASSERT_EQ(got, i);
+        Select(
+            a.OnRecv() >> [](std::optional<int>) { ADD_FAILURE(); },
+            b.OnRecv() >> [](std::optional<int>) { ADD_FAILURE(); }, Default);
+      }
+    }));
+  });
+}
+
+TEST_P(AllocTest, WaitingSelectAllocatesNothing) {
+  Here([] {
+    auto ch = MakeChan<int>();
+    auto back = MakeChan<int>();
+    auto never = MakeChan<int>();
+    Task<void> echo = Go([=] {
+      bool open = true;
+      while (open) {
+        Select(
+            ch.OnRecv() >>
+                [&](std::optional<int> v) {
+                  open = v.has_value();
+                  if (open) Select(back.OnSend(*v), never.OnRecv() >> kIgnore);
+                },
+            never.OnRecv() >> kIgnore, OnTimeout(absl::Hours(1)) >> [] { ADD_FAILURE(); });
+      }
+    });
+    ExpectNone(AllocationsOf([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        Select(
+            ch.OnSend(i), never.OnRecv() >> kIgnore,
+            OnTimeout(absl::Hours(1)) >> [] { ADD_FAILURE(); });
+        const std::optional<int> v = Select(back.OnRecv(), never.OnRecv());
+        ASSERT_EQ(v, i);
+      }
+    }));
+    ch.Close();
+    echo.Join();
+  });
+}
+
+// Go's question about undue memory: a timeout that never fires costs nothing once the select is
+// over, though its hour has not passed.
+TEST_P(AllocTest, AMillionSelectsWithLongTimeoutsLeaveNothing) {
+  Here([this] {
+    auto ch = MakeChan<int>();
+    auto never = MakeChan<int>();
+    const int count = Rounds(1'000'000) / (on_plain_thread() ? 20 : 2);  // two selects each
+    Task<void> sender = Go([=] {
+      for (int i = 0; i < count; ++i) {
+        Select(
+            ch.OnSend(i), OnTimeout(absl::Hours(1)) >> [] { ADD_FAILURE(); });
+      }
+    });
+    std::size_t most_timers = 0;
+    const long before = allocations.load();
+    for (int i = 0; i < count; ++i) {
+      Select(ch.OnRecv() >> kIgnore, never.OnRecv() >> kIgnore, OnTimeout(absl::Hours(1)),
+             OnTimeout(absl::Hours(2)));
+      if (i % 1024 == 0) most_timers = std::max(most_timers, GetStats().timers);
+    }
+    EXPECT_LE(allocations.load() - before, kOnce);
+    EXPECT_LE(most_timers, 4u);
+    sender.Join();
+    EXPECT_EQ(GetStats().timers, 0u);
+  });
+}
+
+}  // namespace
+}  // namespace csp
