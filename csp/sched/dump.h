@@ -8,6 +8,8 @@
 #ifndef CSP_SCHED_DUMP_H_
 #define CSP_SCHED_DUMP_H_
 
+#include <cstddef>
+#include <cstdint>
 #include <string>
 
 namespace csp {
@@ -15,7 +17,8 @@ namespace csp {
 // Every fiber, unstarted task and plain thread that waits in csp, a line each. May be called from
 // any thread at any time, also from a debugger (`call csp::PrintFibers()`); what runs meanwhile may
 // appear as it was a moment ago.
-std::string DumpFibers();
+// At most `limit` lines, then how many more there are.
+std::string DumpFibers(std::size_t limit = SIZE_MAX);
 
 // DumpFibers to the standard error, for debuggers.
 void PrintFibers();

@@ -3,6 +3,7 @@
 #include <cinttypes>
 #include <cstdio>
 #include <exception>
+#include <thread>
 
 #include "csp/base/asymmetric.h"
 #include "csp/base/panic.h"
@@ -53,7 +54,14 @@ bool EndWait(Parker& parker) {
 }  // namespace
 
 void DirectWait::AwaitUnpinned() {
-  while (self_->words.pins.load(std::memory_order_acquire) != 0) CpuRelax();
+  constexpr int kSpinsBeforeYield = 200;
+  for (int spins = 0; self_->words.pins.load(std::memory_order_acquire) != 0; ++spins) {
+    if (spins < kSpinsBeforeYield) {
+      CpuRelax();
+    } else {
+      std::this_thread::yield();  // the canceller may not be running
+    }
+  }
 }
 
 void DirectWait::Refuse() {
@@ -63,27 +71,41 @@ void DirectWait::Refuse() {
 }
 
 bool CancelParker(Parker& parker, std::uint64_t number) {
+  return CancelSweep().Cancel(parker, number);
+}
+
+bool CancelSweep::Cancel(Parker& parker, std::uint64_t number) {
   std::uint64_t expected = number << 1;
   if (!parker.words.cancel.compare_exchange_strong(expected, expected | 1,
                                                    std::memory_order_seq_cst)) {
     return false;
   }
   // A target that waits in a select is seen to at once. Otherwise it may wait for one object alone,
-  // or be about to wait: then the barrier makes sure that its words are seen here or the flag there.
+  // or be about to wait: then a barrier makes sure that its words are seen here or the flag there.
   // (The words may by now belong to another task on the same fiber: that one's wait is ended, finds
   // its own flag unset, and begins anew.)
   if (EndWait(parker)) return true;
   parker.words.pins.fetch_add(1, std::memory_order_seq_cst);
-  HeavyBarrier();
-  DirectWait* direct = parker.words.direct.load(std::memory_order_acquire);
-  const bool withdrawn = direct != nullptr && direct->WithdrawForCancel();
-  parker.words.pins.fetch_sub(1, std::memory_order_acq_rel);
-  if (withdrawn) {
-    parker.Unpark();
-  } else if (direct == nullptr) {
-    EndWait(parker);
-  }
+  pinned_[count_++] = &parker;
+  if (count_ == kRoom) Flush();
   return true;
+}
+
+void CancelSweep::Flush() {
+  if (count_ == 0) return;
+  HeavyBarrier();
+  for (std::size_t i = 0; i < count_; ++i) {
+    Parker& parker = *pinned_[i];
+    DirectWait* direct = parker.words.direct.load(std::memory_order_acquire);
+    const bool withdrawn = direct != nullptr && direct->WithdrawForCancel();
+    parker.words.pins.fetch_sub(1, std::memory_order_acq_rel);
+    if (withdrawn) {
+      parker.Unpark();
+    } else if (direct == nullptr) {
+      EndWait(parker);
+    }
+  }
+  count_ = 0;
 }
 
 }  // namespace csp::internal

@@ -6,6 +6,7 @@
 #ifndef CSP_SELECT_BLOCKING_H_
 #define CSP_SELECT_BLOCKING_H_
 
+#include <cstddef>
 #include <cstdint>
 
 #include "csp/base/thread_context.h"
@@ -58,8 +59,29 @@ inline Parker* EnterBlocking() {
 }
 
 // Cancels what runs on `parker` if it still is task `number`: sets the flag, and ends a cancellable
-// wait in progress. From any thread. False if the task has ended or was cancelled before.
+// wait in progress. From any thread. False, and nothing happens, if the task has ended or was
+// cancelled before.
 bool CancelParker(Parker& parker, std::uint64_t number);
+
+// The same for many, which share the heavy barriers that it takes. What has been added takes effect
+// by the end of the object's life.
+class CancelSweep {
+ public:
+  CancelSweep() = default;
+  ~CancelSweep() { Flush(); }
+  CancelSweep(const CancelSweep&) = delete;
+  CancelSweep& operator=(const CancelSweep&) = delete;
+
+  bool Cancel(Parker& parker, std::uint64_t number);
+
+ private:
+  static constexpr std::size_t kRoom = 64;
+
+  void Flush();
+
+  Parker* pinned_[kRoom];
+  std::size_t count_ = 0;
+};
 
 }  // namespace internal
 }  // namespace csp

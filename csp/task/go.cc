@@ -16,8 +16,8 @@ namespace internal {
 namespace {
 
 void SpawnIn(Runtime& runtime, TaskState* task) {
-  task->inherited_locals = InheritLocals();
   try {
+    task->inherited_locals = InheritLocals();  // copies values: may throw
     runtime.Spawn(task);
   } catch (...) {
     DropInheritedLocals(task->inherited_locals);

@@ -1,7 +1,8 @@
 // Shutdown
 //  1. BeginShutdown: nothing new starts. Whoever calls Go now gets RuntimeError.
-//  2. Every task is cancelled, also those that have not begun; again and again, since a task that
-//     was between two states may have been missed, until none is left or the grace is over.
+//  2. Every task is cancelled: those that have not begun as they begin (Fiber::Bind), the others
+//     here; again and again, since one that was just beginning may have been missed, until none is
+//     left or the grace is over.
 //  3. Whoever is left is named. Its worker, and so the runtime, are left to it.
 //  4. The workers stop; the runtime is destroyed unless somebody still uses it.
 #include "csp/task/run.h"
@@ -50,16 +51,15 @@ SteadyClock::time_point After(absl::Duration grace) {
 }
 
 void CancelAll(Runtime& runtime) {
+  CancelSweep sweep;
   FiberPool::Get().ForEachHot([&](Fiber* fiber) {
     if (fiber->runtime.load(std::memory_order_relaxed) != &runtime) return;
     const std::uint64_t number = fiber->number();
     // A task that has ended meanwhile has another number, or none.
     if (number != 0 && fiber->runtime.load(std::memory_order_relaxed) == &runtime) {
-      CancelParker(*fiber, number);
+      sweep.Cancel(*fiber, number);
     }
   });
-  runtime.ForEachUnstarted(
-      [](TaskRecord& task) { task.cancel_requested.store(true, std::memory_order_seq_cst); });
 }
 
 // True if no task is left.
@@ -74,9 +74,13 @@ bool Drain(Runtime& runtime, SteadyClock::time_point until) {
   }
 }
 
+// A program may have millions of tasks.
+constexpr std::size_t kMostNamed = 100;
+
 void NameWhoIsLeft(Runtime& runtime, const char* call) {
   std::fprintf(stderr, "csp: %s: %llu tasks did not end within the grace period:\n%s", call,
-               static_cast<unsigned long long>(runtime.live_tasks()), DumpFibers().c_str());
+               static_cast<unsigned long long>(runtime.live_tasks()),
+               DumpFibers(kMostNamed).c_str());
 }
 
 // True if the runtime may be destroyed.

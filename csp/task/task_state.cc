@@ -24,6 +24,10 @@ void TaskState::Run() noexcept {
     // What the runtime destroys may block to the end, also in a cancelled fiber.
     const Shield shield;
     DropClosure();
+    if (error != nullptr && references_.load(std::memory_order_acquire) == 1) {
+      // Nobody can join any more: the panic handler still sees the task's locals.
+      ReportPanic(number, name, spawn_site, std::exchange(error, nullptr));
+    }
     DestroyFiberLocals();
   }
   Conclude(end, std::move(error));
@@ -38,7 +42,7 @@ void TaskState::Fail(std::exception_ptr error) noexcept {
 void TaskState::Conclude(End end, std::exception_ptr error) {
   end_ = end;
   error_ = std::move(error);
-  unobserved_.store(end == End::kFailed, std::memory_order_relaxed);
+  unobserved_.store(error_ != nullptr, std::memory_order_relaxed);
   // Nobody holds a handle, so nobody waits and nobody will.
   if (references_.load(std::memory_order_acquire) == 1) return;
   WakeList wake;
@@ -50,7 +54,12 @@ void TaskState::Conclude(End end, std::exception_ptr error) {
   wake.WakeAll();
 }
 
-void TaskState::Finished() noexcept { Release(); }
+// Releasing may run user code, a result's destructor or the panic handler, which may make locals.
+void TaskState::Finished() noexcept {
+  const Shield shield;
+  Release();
+  DestroyFiberLocals();
+}
 
 void TaskState::Detach() { Release(); }
 

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "csp/base/asymmetric.h"
+#include "csp/sched/runtime.h"
 
 namespace csp::internal {
 
@@ -40,6 +41,7 @@ void Fiber::Bind(TaskRecord* new_task, Runtime* new_runtime) {
   words.cancel.store(new_task->number << 1, std::memory_order_release);
   new_task->fiber.store(this, std::memory_order_release);
   LightBarrier();  // pairs with RequestCancel's heavy one
+  if (new_runtime->stopping()) new_task->cancel_requested.store(true, std::memory_order_relaxed);
   if (new_task->cancel_requested.load(std::memory_order_relaxed)) {
     words.cancel.store(new_task->number << 1 | 1, std::memory_order_release);
   }

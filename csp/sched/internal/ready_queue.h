@@ -60,6 +60,14 @@ class ReadyQueue {
     lock_.LeaveAsOwner();
   }
 
+  // `fiber` gives way to all that are ready now, newborns included: as many of them go first.
+  void PushBehindAll(Fiber* fiber) {
+    lock_.EnterAsOwner();
+    Append(fiber);
+    newborn_turns_ = newborn_count();
+    lock_.LeaveAsOwner();
+  }
+
   void PushNewborn(TaskRecord* task) {
     lock_.EnterAsOwner();
     newborns_.PushBack(task);
@@ -156,7 +164,8 @@ class ReadyQueue {
       if (!slot_last) return {fiber, nullptr};
       Append(fiber);
     }
-    if (newborn_first) {
+    if (newborn_first || newborn_turns_ > 0) {
+      if (newborn_turns_ > 0) --newborn_turns_;
       if (TaskRecord* task = TakeNewest()) return {nullptr, task};
     }
     if (Fiber* fiber = TakeFirst()) return {fiber, nullptr};
@@ -172,6 +181,7 @@ class ReadyQueue {
   Counter popped_;
   IntrusiveList<TaskRecord> newborns_;
   Atomic<std::size_t> newborn_count_{0};
+  std::size_t newborn_turns_ = 0;  // how many newborns go before the fibers
   Atomic<const TaskRecord*> oldest_newborn_{nullptr};
 };
 

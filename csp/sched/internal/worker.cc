@@ -53,8 +53,12 @@ Departure Worker::Yield(Fiber& self, bool voluntary) {
   if (self.home != nullptr) {
     inbox_.Push(&self);
   } else {
-    if (voluntary) yields_.Add();
-    PushReady(&self);
+    if (voluntary) {
+      yields_.Add();
+      ready_.PushBehindAll(&self);
+    } else {
+      ready_.PushBack(&self);
+    }
     AfterLocalPush();
   }
   return LeaveFor(self, Next());
