@@ -78,8 +78,6 @@ constexpr Implementation kJobs[] = {
 int main(int argc, char** argv) {
   constexpr int kMajor = BOOST_VERSION / 100000;
   constexpr int kMinor = BOOST_VERSION / 100 % 1000;
-  const std::string name =
-      "boost_fiber" + std::to_string(kMajor) + "." + std::to_string(kMinor);
-  return bench::Main(argc, argv,
-                     {name.c_str(), bench::kJobs, bench::RunOnBoostFiber});
+  const std::string name = "boost_fiber" + std::to_string(kMajor) + "." + std::to_string(kMinor);
+  return bench::Main(argc, argv, {name.c_str(), bench::kJobs, bench::RunOnBoostFiber});
 }

@@ -16,8 +16,7 @@ using Channel = boost::fibers::unbuffered_channel<int64_t>;
 
 // Shared, because a child may still be leaving push when its parent has all ten
 // numbers and is gone.
-void SkynetNode(std::shared_ptr<Channel> parent, int64_t first,
-                int64_t leaves) {
+void SkynetNode(std::shared_ptr<Channel> parent, int64_t first, int64_t leaves) {
   if (leaves == 1) {
     parent->push(first);
     return;
@@ -25,9 +24,7 @@ void SkynetNode(std::shared_ptr<Channel> parent, int64_t first,
   auto children = std::make_shared<Channel>();
   const int64_t each = leaves / 10;
   for (int64_t i = 0; i < 10; ++i) {
-    Go([children, child = first + i * each, each] {
-      SkynetNode(children, child, each);
-    });
+    Go([children, child = first + i * each, each] { SkynetNode(children, child, each); });
   }
   int64_t sum = 0;
   for (int i = 0; i < 10; ++i) sum += children->value_pop();

@@ -88,9 +88,8 @@ std::optional<CommandLine> Parse(std::span<char* const> args) {
 
   if (args.empty() || args.size() > 3) return Misuse("want JOB [N] [P]");
   CommandLine line;
-  line.job = std::find_if(
-      std::begin(kSuite), std::end(kSuite),
-      [&](const Job& job) { return std::string_view(args[0]) == job.name; });
+  line.job = std::find_if(std::begin(kSuite), std::end(kSuite),
+                          [&](const Job& job) { return std::string_view(args[0]) == job.name; });
   if (line.job == std::end(kSuite)) {
     return Misuse("unknown job \"" + std::string(args[0]) + "\"");
   }
@@ -98,16 +97,16 @@ std::optional<CommandLine> Parse(std::span<char* const> args) {
   if (args.size() > 1) {
     const auto n = ParsePositive(args[1], kMaxN);
     if (!n) {
-      return Misuse("N must be a whole number from 1 to " +
-                    std::to_string(kMaxN) + ", not \"" + args[1] + "\"");
+      return Misuse("N must be a whole number from 1 to " + std::to_string(kMaxN) + ", not \"" +
+                    args[1] + "\"");
     }
     line.n = *n;
   }
   if (args.size() > 2) {
     const auto workers = ParsePositive(args[2], kMaxWorkers);
     if (!workers) {
-      return Misuse("P must be a whole number from 1 to " +
-                    std::to_string(kMaxWorkers) + ", not \"" + args[2] + "\"");
+      return Misuse("P must be a whole number from 1 to " + std::to_string(kMaxWorkers) +
+                    ", not \"" + args[2] + "\"");
     }
     line.workers = static_cast<int>(*workers);
   }
@@ -118,11 +117,9 @@ std::optional<CommandLine> Parse(std::span<char* const> args) {
 }
 
 // One that cannot run, if the program has none of that name.
-Implementation Find(std::span<const Implementation> implementations,
-                    std::string_view job) {
-  const auto found =
-      std::find_if(implementations.begin(), implementations.end(),
-                   [&](const Implementation& i) { return i.job == job; });
+Implementation Find(std::span<const Implementation> implementations, std::string_view job) {
+  const auto found = std::find_if(implementations.begin(), implementations.end(),
+                                  [&](const Implementation& i) { return i.job == job; });
   return found != implementations.end() ? *found : Implementation{};
 }
 
@@ -143,8 +140,8 @@ void Report(const Peer& peer, const CommandLine& line, const Result& result) {
   std::printf(
       "{\"peer\":\"%s\",\"job\":\"%s\",\"n\":%lld,\"procs\":%d,"
       "\"ns_per_op\":%.1f,\"total_ms\":%.1f,\"rss_mb\":%.1f",
-      peer.name, line.job->name, static_cast<long long>(line.n), line.workers,
-      ns / ops, ns / 1e6, ProcessStatus("VmHWM") / (1 << 20));
+      peer.name, line.job->name, static_cast<long long>(line.n), line.workers, ns / ops, ns / 1e6,
+      ProcessStatus("VmHWM") / (1 << 20));
   for (const Field& field : result.extra) {
     std::printf(",\"%s\":%.1f", field.name, field.value);
   }
@@ -152,8 +149,7 @@ void Report(const Peer& peer, const CommandLine& line, const Result& result) {
 }
 
 int ReportNotAvailable(const Peer& peer, const Job& job, const char* reason) {
-  std::printf("{\"peer\":\"%s\",\"job\":\"%s\",\"na\":\"%s\"}\n", peer.name,
-              job.name, reason);
+  std::printf("{\"peer\":\"%s\",\"job\":\"%s\",\"na\":\"%s\"}\n", peer.name, job.name, reason);
   return kNotAvailable;
 }
 
@@ -161,8 +157,8 @@ int ReportNotAvailable(const Peer& peer, const Job& job, const char* reason) {
 
 int Main(int argc, char** argv, const Peer& peer) {
   const std::span<char* const> args(argv + 1, argc > 0 ? argc - 1 : 0);
-  if (args.size() == 1 && (std::string_view(args[0]) == "--help" ||
-                           std::string_view(args[0]) == "-h")) {
+  if (args.size() == 1 &&
+      (std::string_view(args[0]) == "--help" || std::string_view(args[0]) == "-h")) {
     PrintHelp();
     return kOk;
   }
@@ -182,8 +178,7 @@ int Main(int argc, char** argv, const Peer& peer) {
 
 void ExpectEqual(std::string_view what, int64_t got, int64_t want) {
   if (got == want) return;
-  Fail(std::string(what) + " is " + std::to_string(got) + ", want " +
-       std::to_string(want));
+  Fail(std::string(what) + " is " + std::to_string(got) + ", want " + std::to_string(want));
 }
 
 double ProcessStatus(std::string_view field) {

@@ -55,12 +55,10 @@ void ExpectSorted(std::span<const int64_t> sorted) {
   Lcg random(kSeed);
   int64_t sum = 0;
   for (std::size_t i = 0; i < sorted.size(); ++i) sum += random.Next();
-  ExpectEqual("cpu's sum",
-              std::accumulate(sorted.begin(), sorted.end(), int64_t{0}), sum);
-  ExpectEqual(
-      "the length that cpu has sorted",
-      std::is_sorted_until(sorted.begin(), sorted.end()) - sorted.begin(),
-      std::ssize(sorted));
+  ExpectEqual("cpu's sum", std::accumulate(sorted.begin(), sorted.end(), int64_t{0}), sum);
+  ExpectEqual("the length that cpu has sorted",
+              std::is_sorted_until(sorted.begin(), sorted.end()) - sorted.begin(),
+              std::ssize(sorted));
 }
 
 void Quicksort(std::span<int64_t> a) {
@@ -100,8 +98,7 @@ void ComputeUntil(const Stopwatch& watch, std::chrono::nanoseconds time) {
 std::vector<Field> Percentiles(std::vector<std::chrono::nanoseconds> waits) {
   std::sort(waits.begin(), waits.end());
   ExpectEqual("the number of tasks that woke early",
-              std::count_if(waits.begin(), waits.end(),
-                            [](auto wait) { return wait.count() < 0; }),
+              std::count_if(waits.begin(), waits.end(), [](auto wait) { return wait.count() < 0; }),
               0);
   const auto us = [](std::chrono::nanoseconds wait) {
     return static_cast<double>(wait.count()) / 1e3;

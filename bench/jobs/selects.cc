@@ -29,8 +29,7 @@ Result RunSelect4(int64_t n, std::size_t capacity) {
   int64_t sum = 0;
   const auto add = [&sum](std::optional<int64_t> v) { sum += *v; };
   for (int64_t i = 0; i < n; ++i) {
-    csp::Select(a.OnRecv() >> add, b.OnRecv() >> add, c.OnRecv() >> add,
-                d.OnRecv() >> add);
+    csp::Select(a.OnRecv() >> add, b.OnRecv() >> add, c.OnRecv() >> add, d.OnRecv() >> add);
   }
   producers.Wait();
   const auto elapsed = watch.Elapsed();

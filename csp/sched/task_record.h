@@ -38,8 +38,8 @@ class TaskRecord : public ListNode<TaskRecord> {
   bool pinned = false;
 
   // Cancellation of a task that may not have started yet: the start sets `fiber`, then (light
-  // barrier) looks at `cancel_requested`; the canceller sets `cancel_requested`, then (heavy barrier)
-  // looks at `fiber`. One of them sees the other.
+  // barrier) looks at `cancel_requested`; the canceller sets `cancel_requested`, then (heavy
+  // barrier) looks at `fiber`. One of them sees the other.
   Atomic<bool> cancel_requested{false};
   Atomic<Fiber*> fiber{nullptr};  // while it runs
 

@@ -25,9 +25,8 @@
 #include <cstdint>
 
 #include "csp/base/panic.h"
-#include "csp/base/random.h"
-#include "csp/sched/yield.h"
 #include "csp/select/blocking.h"
+#include "csp/select/retry.h"
 
 namespace csp::internal {
 namespace {
@@ -84,7 +83,7 @@ class Selection {
     armed_ = 0;
     std::uint64_t rest = live_ & ~last_;
     // A random rotation is enough to break symmetry; declared order must be kept.
-    const int turn = order_ == Order::kFair ? static_cast<int>(ThisRandom().Below(64)) : 0;
+    const int turn = order_ == Order::kFair ? static_cast<int>(RandomBelow(64)) : 0;
     while (rest != 0) {
       const std::uint64_t turned = std::rotr(rest, turn);
       const int i = (std::countr_zero(turned) + turn) % 64;
@@ -152,7 +151,7 @@ class Selection {
         i = std::countr_zero(ready);
       } else {
         std::uint64_t rest = ready;
-        for (std::uint32_t skip = ThisRandom().Below(std::popcount(ready)); skip > 0; --skip) {
+        for (std::uint32_t skip = RandomBelow(std::popcount(ready)); skip > 0; --skip) {
           rest &= rest - 1;
         }
         i = std::countr_zero(rest);
@@ -170,13 +169,6 @@ class Selection {
   std::uint64_t last_ = 0;  // of them, those that lose to all others
   std::uint64_t armed_ = 0;
 };
-
-// Gives way after a few fruitless rounds.
-void BackOff(int round) {
-  constexpr int kPatience = 3;
-  NoteSelectRetry();
-  if (round >= kPatience) YieldNow();
-}
 
 }  // namespace
 
