@@ -1,8 +1,11 @@
 #include "csp/sched/blocking_pool.h"
 
+#include <pthread.h>
+
 #include <chrono>
+#include <memory>
 #include <system_error>
-#include <thread>
+#include <utility>
 
 namespace csp::internal {
 namespace {
@@ -16,24 +19,34 @@ BlockingPool::~BlockingPool() {
   closing_ = true;
   work_.notify_all();
   ended_.wait(lock, [this] { return threads_ == 0; });
+  lock.unlock();
+  if (last_ended_.joinable()) last_ended_.join();
 }
 
 void BlockingPool::Submit(Job* job) {
-  const std::lock_guard lock(mu_);
-  if (idle_ <= waiting_jobs_ && threads_ < kMaxThreads) {
-    try {
-      std::thread([this] { ThreadMain(); }).detach();
-      ++threads_;
-    } catch (const std::system_error&) {
-      if (threads_ == 0) throw;  // else the ones that are there will come to it
-    }
+  {
+    const std::lock_guard lock(mu_);
+    if (idle_ <= waiting_jobs_ && threads_ < kMaxThreads) StartThread();
+    jobs_.PushBack(job);
+    ++waiting_jobs_;
   }
-  jobs_.PushBack(job);
-  ++waiting_jobs_;
-  work_.notify_one();
+  work_.notify_one();  // whoever wakes finds the lock free
 }
 
-void BlockingPool::ThreadMain() {
+void BlockingPool::StartThread() {
+  auto self = std::make_unique<std::thread>();
+  try {
+    // It waits for the lock, so it finds itself in *self.
+    *self = std::thread([this, self = self.get()] { ThreadMain(self); });
+    ++threads_;
+    (void)self.release();
+  } catch (const std::system_error&) {
+    if (threads_ == 0) throw;  // else the ones that are there will come to it
+  }
+}
+
+void BlockingPool::ThreadMain(std::thread* self) {
+  pthread_setname_np(pthread_self(), "csp-blocking");
   std::unique_lock lock(mu_);
   for (;;) {
     ++idle_;
@@ -46,8 +59,12 @@ void BlockingPool::ThreadMain() {
     job->Run();
     lock.lock();
   }
+  std::thread before = std::exchange(last_ended_, std::move(*self));
+  delete self;
   --threads_;
   ended_.notify_all();
+  lock.unlock();
+  if (before.joinable()) before.join();
 }
 
 std::size_t BlockingPool::threads() const {

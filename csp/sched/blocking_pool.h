@@ -1,6 +1,9 @@
 // Threads for calls that block the thread: files, name lookup, other people's libraries. A runtime
 // has one pool; it starts threads as needed, up to a limit, and lets idle ones end.
 //
+// A thread that ends waits for the one that ended before it, and the pool for the last; so none
+// outlives the pool, not even with the destructors of its thread-locals.
+//
 // Lock: `mu_` guards everything; it is never held while a job runs.
 #ifndef CSP_SCHED_BLOCKING_POOL_H_
 #define CSP_SCHED_BLOCKING_POOL_H_
@@ -8,6 +11,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <thread>
 
 #include "csp/base/intrusive_list.h"
 
@@ -42,7 +46,8 @@ class BlockingPool {
   static constexpr std::size_t kMaxThreads = 256;
 
  private:
-  void ThreadMain();
+  void StartThread();
+  void ThreadMain(std::thread* self);
 
   mutable std::mutex mu_;
   std::condition_variable work_;   // a job has come, or the pool is closing
@@ -52,6 +57,7 @@ class BlockingPool {
   std::size_t threads_ = 0;
   std::size_t idle_ = 0;
   bool closing_ = false;
+  std::thread last_ended_;
 };
 
 }  // namespace csp::internal
