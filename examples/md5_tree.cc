@@ -23,24 +23,38 @@ namespace {
 
 using md5::Outcome;
 
-// Digests paths until there are no more. The file is read on a thread of the pool for blocking
-// calls, so that a slow disk holds no worker.
-void Digest(csp::RecvChan<std::string> paths, csp::SendChan<Outcome> outcomes) {
+// Digests paths until there are no more. Files are read on a thread of the pool for blocking calls,
+// so that a slow disk holds no worker. Most are so small that the way there costs more than they
+// do: one digester takes its share of all that lie ready, and leaves as much to the others.
+void Digest(csp::RecvChan<std::string> paths, csp::SendChan<Outcome> outcomes, std::size_t jobs) {
   std::vector<unsigned char> buffer(std::size_t{1} << 20);
+  std::vector<Outcome> batch;
   for (std::string& path : paths) {
-    outcomes.Send(csp::Blocking([&] { return md5::DigestFile(std::move(path), buffer); }));
+    batch.push_back({.path = std::move(path)});
+    std::optional<std::string> next;
+    for (std::size_t share = paths.len() / jobs; share > 0; --share) {
+      if (!paths.TryRecv(next) || !next) break;
+      batch.push_back({.path = std::move(*next)});
+    }
+    csp::Blocking([&] {
+      for (Outcome& outcome : batch) md5::DigestFile(outcome, buffer);
+    });
+    for (Outcome& outcome : batch) outcomes.Send(std::move(outcome));
+    batch.clear();
   }
 }
 
-csp::RecvChan<Outcome> StartPipeline(const std::string& directory, int jobs) {
-  auto paths = csp::MakeChan<std::string>(static_cast<std::size_t>(jobs));
-  auto outcomes = csp::MakeChan<Outcome>(static_cast<std::size_t>(jobs));
+csp::RecvChan<Outcome> StartPipeline(const std::string& directory, std::size_t jobs) {
+  auto paths = csp::MakeChan<std::string>(16 * jobs);
+  auto outcomes = csp::MakeChan<Outcome>(16 * jobs);
   std::vector<csp::Task<void>> stages;
   stages.push_back(csp::Go([=] {
     md5::Walk(directory, paths, outcomes);
     paths.Close();
   }));
-  for (int i = 0; i < jobs; ++i) stages.push_back(csp::Go(Digest, paths, outcomes));
+  for (std::size_t i = 0; i < jobs; ++i) {
+    stages.push_back(csp::Go(Digest, paths, outcomes, jobs));
+  }
   csp::Go([stages = std::move(stages), outcomes]() mutable {
     for (csp::Task<void>& stage : stages) stage.Join();
     outcomes.Close();
@@ -92,7 +106,8 @@ bool Print(std::vector<Outcome>& outcomes) {
 int Md5Tree(const md5::Flags& flags) {
   const absl::Time start = csp::Now();
   const int jobs = flags.jobs != 0 ? flags.jobs : 2 * csp::GetStats().workers;
-  std::vector<Outcome> outcomes = Collect(StartPipeline(flags.directory, jobs));
+  std::vector<Outcome> outcomes =
+      Collect(StartPipeline(flags.directory, static_cast<std::size_t>(jobs)));
   const bool good = Print(outcomes);
 
   std::uint64_t files = 0;

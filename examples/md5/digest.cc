@@ -44,12 +44,8 @@ std::string Hex(const unsigned char* bytes, std::size_t count) {
 
 }  // namespace
 
-Outcome DigestFile(std::string path, std::vector<unsigned char>& buffer) {
-  Outcome outcome{.path = std::move(path)};
-  const auto failed = [&](const char* why) {
-    outcome.error = why;
-    return outcome;
-  };
+void DigestFile(Outcome& outcome, std::vector<unsigned char>& buffer) {
+  const auto failed = [&](const char* why) { outcome.error = why; };
   // The walker saw a regular file. If a pipe or a link has taken its place meanwhile, neither hang
   // nor follow.
   const Descriptor file(
@@ -78,7 +74,6 @@ Outcome DigestFile(std::string path, std::vector<unsigned char>& buffer) {
     return failed("the digest failed");
   }
   outcome.digest = Hex(digest.data(), size);
-  return outcome;
 }
 
 std::string FormatLine(const Outcome& outcome) {

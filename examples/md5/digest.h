@@ -16,8 +16,9 @@ struct Outcome {
   std::string error = {};   // what went wrong
 };
 
-// Reads and digests a file, `buffer.size()` bytes at a time. Blocks its thread.
-Outcome DigestFile(std::string path, std::vector<unsigned char>& buffer);
+// Reads the file `outcome.path`, `buffer.size()` bytes at a time, and fills in the rest. Blocks its
+// thread.
+void DigestFile(Outcome& outcome, std::vector<unsigned char>& buffer);
 
 // "digest  path" as GNU md5sum writes it: a name with a backslash or a line break in it is escaped,
 // and the line begins with a backslash.
