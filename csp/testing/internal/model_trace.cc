@@ -108,8 +108,15 @@ std::string ModelTrace::Line(const ModelStep& step) const {
 }
 
 std::string ModelTrace::Schedule() const {
+  // Of a livelock, the way into it and some rounds.
+  constexpr std::size_t kFirst = 150;
+  constexpr std::size_t kLast = 50;
   std::string text;
   for (std::size_t i = 0; i < steps_.size(); ++i) {
+    if (steps_.size() > kFirst + kLast && i == kFirst) {
+      i = steps_.size() - kLast;
+      text += "       ...\n";
+    }
     absl::StrAppendFormat(&text, "%5d  %s\n", i + 1, Line(steps_[i]));
   }
   return text;
