@@ -1,6 +1,8 @@
 #include "csp/sched/internal/worker.h"
 
+#include <chrono>
 #include <exception>
+#include <thread>
 
 #include "csp/base/clock.h"
 #include "csp/base/leaning_lock.h"
@@ -34,8 +36,13 @@ void Worker::Run() {
     Runnable next = Next();
     if (!next) next = FindWork();
     if (!next) break;
-    // Empty if somebody's departure takes too long: then Next chooses again.
-    if (const Departure departure = Depart(root_, next)) Arrive(root_, nullptr, Leave(departure));
+    if (const Departure departure = Depart(root_, next)) {
+      Arrive(root_, nullptr, Leave(departure));
+    } else {
+      // The fiber's departure from its worker takes too long: that thread has been preempted, and
+      // may be waiting for this processor.
+      std::this_thread::sleep_for(std::chrono::microseconds(20));
+    }
   }
   ReleaseLeanRecord();
   TearDownThread();
