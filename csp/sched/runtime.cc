@@ -158,6 +158,11 @@ std::uint64_t Runtime::TakeNumbers(std::uint64_t count) {
 
 // --- Shutdown.
 
+void Runtime::BeginShutdown() {
+  stopping_.store(true, std::memory_order_seq_cst);
+  HeavyBarrier();  // pairs with the light one of SpawnFired
+}
+
 std::uint64_t Runtime::live_tasks() const {
   // What has finished is read first: the difference may only be too large. (A counter shows what
   // happened before it: so whoever sees that a task has finished sees that it was spawned.)

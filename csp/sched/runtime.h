@@ -66,7 +66,7 @@ class Runtime final : public ClockListener {
 
   // --- Shutdown, for csp/task.
 
-  void BeginShutdown() { stopping_.store(true, std::memory_order_seq_cst); }
+  void BeginShutdown();
   // Waits until no task is left, or until `until` (real time, whatever the clock); true if none is.
   bool AwaitDrained(std::chrono::steady_clock::time_point until);
   std::uint64_t live_tasks() const;

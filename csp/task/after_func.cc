@@ -71,18 +71,20 @@ class AfterFuncState final : public Timer, public TaskRecord {
   }
 
   void Run() noexcept override {
+    // Fired into the runtime's shutdown.
+    if (cancel_requested.load(std::memory_order_relaxed)) return;
     try {
       function_();
     } catch (const Cancelled&) {
     } catch (...) {
-      ReportPanic(number, name, spawn_site, std::current_exception());
+      ReportPanic(&Runtime::Current(), number, name, spawn_site, std::current_exception());
     }
     const Shield shield;
     DestroyFiberLocals();
   }
 
   void Fail(std::exception_ptr error) noexcept override {
-    ReportPanic(number, name, spawn_site, std::move(error));
+    ReportPanic(&Runtime::Current(), number, name, spawn_site, std::move(error));
   }
 
   void Finished() noexcept override {

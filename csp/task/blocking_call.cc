@@ -45,7 +45,8 @@ void SubmitDetached(TaskState* task) {
   task->spawn_site = __builtin_return_address(0);
   auto* call = new DetachedCall(task);
   try {
-    Runtime::Current().blocking_pool().Submit(call);
+    task->runtime = &Runtime::Current();
+    task->runtime->blocking_pool().Submit(call);
   } catch (...) {
     task->Abandon();
     throw;

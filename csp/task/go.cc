@@ -16,6 +16,7 @@ namespace internal {
 namespace {
 
 void SpawnIn(Runtime& runtime, TaskState* task) {
+  task->runtime = &runtime;
   try {
     task->inherited_locals = InheritLocals();  // copies values: may throw
     runtime.Spawn(task);

@@ -10,7 +10,7 @@
 
 #include "absl/debugging/symbolize.h"
 #include "absl/strings/str_format.h"
-#include "csp/base/thread_context.h"
+#include "csp/sched/internal/runtimes.h"
 #include "csp/sched/runtime.h"
 
 namespace csp {
@@ -76,14 +76,16 @@ PanicReport MakePanicReport(std::uint64_t task, const char* name, const void* sp
   return report;
 }
 
-void ReportPanic(std::uint64_t task, const char* name, const void* spawn_site,
+void ReportPanic(Runtime* runtime, std::uint64_t task, const char* name, const void* spawn_site,
                  std::exception_ptr error) {
   try {
-    if (Worker* worker = CurrentThread()->worker; worker != nullptr) {
-      if (const auto& on_panic = Runtime::Current().config().on_panic) {
-        on_panic(task, name, spawn_site, std::move(error));
-        return;
-      }
+    decltype(RuntimeConfig::on_panic) on_panic;
+    ForEachRuntime([&](Runtime& living) {
+      if (&living == runtime) on_panic = living.config().on_panic;
+    });
+    if (on_panic) {
+      on_panic(task, name, spawn_site, std::move(error));
+      return;
     }
     PanicHandler handler;
     {

@@ -36,8 +36,10 @@ namespace internal {
 PanicReport MakePanicReport(std::uint64_t task, const char* name, const void* spawn_site,
                             std::exception_ptr error);
 
-// Tells the current runtime's handler, or else the process's.
-void ReportPanic(std::uint64_t task, const char* name, const void* spawn_site,
+class Runtime;
+
+// Tells the handler of `runtime`, if it has one and lives, or else the process's.
+void ReportPanic(Runtime* runtime, std::uint64_t task, const char* name, const void* spawn_site,
                  std::exception_ptr error);
 
 }  // namespace internal

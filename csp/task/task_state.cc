@@ -26,7 +26,7 @@ void TaskState::Run() noexcept {
     DropClosure();
     if (error != nullptr && references_.load(std::memory_order_acquire) == 1) {
       // Nobody can join any more: the panic handler still sees the task's locals.
-      ReportPanic(number, name, spawn_site, std::exchange(error, nullptr));
+      ReportPanic(runtime, number, name, spawn_site, std::exchange(error, nullptr));
     }
     DestroyFiberLocals();
   }
@@ -76,7 +76,7 @@ void TaskState::Release() {
 void TaskState::ReportIfUnobserved() {
   if (!unobserved_.load(std::memory_order_relaxed)) return;
   const Shield shield;
-  ReportPanic(number, name, spawn_site, std::move(error_));
+  ReportPanic(runtime, number, name, spawn_site, std::move(error_));
 }
 
 void TaskState::Rethrow() {

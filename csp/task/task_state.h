@@ -30,6 +30,8 @@
 
 namespace csp::internal {
 
+class Runtime;
+
 // Everything that does not depend on the result's type.
 class TaskState : public TaskRecord {
  public:
@@ -58,6 +60,7 @@ class TaskState : public TaskRecord {
   void Abandon() { delete this; }
 
   std::unique_ptr<std::string> owned_name;  // what `name` points to
+  Runtime* runtime = nullptr;               // whose panic handler is told; may be gone by then
 
  protected:
   explicit TaskState(bool has_handle) : references_(has_handle ? 2 : 1) {}

@@ -304,13 +304,17 @@ Runnable Worker::TakeGlobal(std::size_t limit) {
 }
 
 void Worker::Spawn(TaskRecord* task) {
+  counters.spawned.Add();
+  Enqueue(task);
+}
+
+void Worker::Enqueue(TaskRecord* task) {
   if (last_number_ == end_number_) {
     constexpr std::uint64_t kBlock = 1024;
     last_number_ = Runtime::TakeNumbers(kBlock);
     end_number_ = last_number_ + kBlock;
   }
   task->number = ++last_number_;
-  counters.spawned.Add();
   if (task->pinned) {
     task->home = this;
     inbox_.Push(task);
@@ -353,6 +357,15 @@ void Worker::SummonIfIdle() {
   }
 }
 
+// Nobody who lives has started this task, so the runtime may just have found that none is left: if
+// it does not see the count, the task here sees the shutdown, and does nothing.
+void Worker::SpawnFired(TaskRecord* task) {
+  counters.spawned.Add();
+  LightBarrier();  // pairs with BeginShutdown's heavy one
+  if (runtime_.stopping()) task->cancel_requested.store(true, std::memory_order_relaxed);
+  Enqueue(task);
+}
+
 void Worker::FireTimers(Worker& by, std::int64_t now) {
   constexpr std::size_t kBatch = 64;
   Timer::Fired fired[kBatch];
@@ -362,7 +375,7 @@ void Worker::FireTimers(Worker& by, std::int64_t now) {
     by.counters.timers_fired.Add(count);
     for (std::size_t i = 0; i < count; ++i) {
       if (fired[i].unpark != nullptr) fired[i].unpark->Unpark();
-      if (fired[i].spawn != nullptr) by.Spawn(fired[i].spawn);
+      if (fired[i].spawn != nullptr) by.SpawnFired(fired[i].spawn);
     }
   } while (count == kBatch);
 }

@@ -133,6 +133,8 @@ class Worker : public Switch {
   Runnable TakeGlobal(std::size_t limit);
   void PushReady(Fiber* fiber);
   Fiber* Start(TaskRecord* task);
+  void Enqueue(TaskRecord* task);
+  void SpawnFired(TaskRecord* task);
   void FailTasks();
   Fiber* TakeStack(std::uint8_t stack_class);
   void KeepStack(Fiber* fiber);
