@@ -273,7 +273,7 @@ Model::Result PushesFindWorkers(const Model::Options& options, int count) {
 }
 
 TEST_P(IdleModelTest, TwoPushesFindTwoWorkers) {
-  const int bound = GetParam() == Model::Memory::kSequential ? 3 : 2;
+  const int bound = GetParam() == Model::Memory::kSequential ? 2 : 1;
   const Model::Result result =
       PushesFindWorkers({.memory = GetParam(), .max_preemptions = bound}, 2);
   EXPECT_TRUE(result.ok) << result;
@@ -288,7 +288,7 @@ TEST_P(IdleModelTest, ThreePushesFindThreeWorkers) {
 // Pinned work wakes its worker, be that the watcher, parked, or about to be either.
 TEST_P(IdleModelTest, PinnedWorkFindsItsWorker) {
   const Model model(
-      {.memory = GetParam(), .max_preemptions = GetParam() == Model::Memory::kSequential ? 3 : 2});
+      {.memory = GetParam(), .max_preemptions = GetParam() == Model::Memory::kSequential ? 2 : 1});
   const Model::Result result = model.Explore([](ModelRun& run) {
     Workers workers(run, 2);
     for (int i = 0; i < 2; ++i) {
