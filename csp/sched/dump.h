@@ -2,9 +2,10 @@
 //
 //   std::cerr << csp::DumpFibers();
 //
-//   fiber 17 "digester" parked in chan Recv on 0x55… for 1.2s, stack 128 KiB, spawned at
-//   Digest()+0x40 fiber 18 running, stack 128 KiB, spawned at main+0x1c task 19 not started,
-//   spawned at main+0x1c thread 4711 parked in task Join on 0x55… for 2s
+//   fiber 17 "digester" parked in chan Recv on 0x55… for 1.2s, stack 128 KiB, spawned at Digest()…
+//   fiber 18 running or ready, stack 128 KiB, spawned at main…
+//   task 19 not started, spawned at main…
+//   thread 4711 parked in task Join on 0x55… for 2s
 #ifndef CSP_SCHED_DUMP_H_
 #define CSP_SCHED_DUMP_H_
 
