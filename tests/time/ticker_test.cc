@@ -79,7 +79,7 @@ TEST_P(TickerTest, TryTick) {
 
 TEST_P(TickerTest, BadPeriods) {
   Here([] {
-    EXPECT_THROW(Ticker(absl::ZeroDuration()), InvalidArgument);
+    EXPECT_THROW(Ticker{absl::ZeroDuration()}, InvalidArgument);
     EXPECT_THROW(Ticker(-absl::Nanoseconds(1)), InvalidArgument);
     EXPECT_THROW(Ticker(-absl::InfiniteDuration()), InvalidArgument);
     Observed o(absl::Milliseconds(1));
