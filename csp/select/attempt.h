@@ -16,6 +16,8 @@
 //     or by Disarm, under the object's lock. So nobody reaches a waiter whose frame is gone.
 //  4. Claims are made under the lock of the object that holds the waiter, and wakes after it has
 //     been released.
+//  5. From Begin to Await or Abort the owner does not suspend, nor yield: a wake that comes early
+//     is a place in the run queue, and a fiber has one at most.
 //
 // Cancellation is one more claimer, without an object: Begin publishes the word, then (light
 // barrier) looks at the cancel flag; the canceller sets the flag, then (heavy barrier) looks at the
