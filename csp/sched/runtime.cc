@@ -10,6 +10,7 @@
 #include <mutex>
 #include <string>
 
+#include "absl/time/time.h"
 #include "csp/base/panic.h"
 #include "csp/sched/internal/cpu_count.h"
 #include "csp/sched/internal/deadlock.h"
@@ -23,7 +24,7 @@ namespace csp::internal {
 namespace {
 
 // How long everything must have been idle before it is called a deadlock.
-constexpr std::int64_t kDeadlockDelayNanos = 100'000'000;
+constexpr absl::Duration kDeadlockDelay = absl::Milliseconds(100);
 
 // A busy worker polls at most this often.
 constexpr std::int64_t kPollEveryNanos = 200'000;
@@ -289,7 +290,7 @@ void Runtime::Nap(std::int64_t until) {
 void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
   if (!all_idle) {
     // The last of the others may go idle without a word; then there are things to look after.
-    Poll(std::min(until, NowNanos() + kDeadlockDelayNanos));
+    Poll(std::min(until, DeadlineAfter(NowNanos(), kDeadlockDelay)));
     return;
   }
   // Nothing to do: a good time to tidy up, a little at a time.
@@ -300,7 +301,7 @@ void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
     return;
   }
   // Perhaps for ever. Looked at once, after a delay, until somebody acts again.
-  Poll(CurrentClock().Runs() ? NowNanos() + kDeadlockDelayNanos : kForever);
+  Poll(CurrentClock().Runs() ? DeadlineAfter(NowNanos(), kDeadlockDelay) : kForever);
   if (idle_.roused()) return;
   deadlock_checked_.store(true, std::memory_order_seq_cst);
   deadlock_checks.fetch_add(1, std::memory_order_seq_cst);

@@ -10,6 +10,7 @@
 #include <chrono>
 #include <thread>
 
+#include "absl/time/time.h"
 #include "csp/base/clock.h"
 #include "csp/sched/internal/worker.h"
 #include "csp/sched/runtime.h"
@@ -17,7 +18,7 @@
 namespace csp::internal {
 namespace {
 
-constexpr std::int64_t kNapNanos = 20'000;
+constexpr absl::Duration kNap = absl::Microseconds(20);
 
 // So many naps that found nothing, and the watcher sleeps until it is woken by the next push.
 constexpr int kNapsBeforeSleep = 50;
@@ -70,7 +71,7 @@ Runnable Worker::Watch() {
     // What foreign threads push needs the second look in either case.
     if (inbox_.size() == 0 && runtime_.inject().size() == 0) {
       if (napping) {
-        runtime_.Nap(std::min(until, NowNanos() + kNapNanos));
+        runtime_.Nap(std::min(until, DeadlineAfter(NowNanos(), kNap)));
       } else if (Quiet(until)) {
         runtime_.SleepUntil(until, all_idle);
       }
