@@ -1,8 +1,7 @@
 // Fiber-local values: what thread_local is for threads.
 //
-//   inline csp::Local<Stats> stats;                          // each fiber has its own, made on
-//   demand inline csp::Local<RequestId> request_id{csp::kInherit};  // tasks get a copy of their
-//   parent's
+//   inline csp::Local<Stats> stats;                          // each fiber has its own
+//   inline csp::Local<RequestId> request_id{csp::kInherit};  // tasks get a copy of their parent's
 //
 //   void Serve(Request request) {
 //     request_id = request.id;
@@ -13,8 +12,7 @@
 //
 // Life of a value
 //   made        at the first access, by the initialiser that the Local was given, else by T's
-//   default
-//               constructor; or by Set or Bind
+//               default constructor; or by Set or Bind
 //   destroyed   at the end of the fiber, after its function and closure, in the reverse order of
 //               creation. Destructors may block, and may use locals: what they make is destroyed as
 //               well. A destructor may access the value that it destroys, but not Set or Bind it.

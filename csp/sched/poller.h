@@ -5,8 +5,7 @@
 // do blocks there, and under full load Poll is called with `until` in the past now and then.
 // The poller promises:
 //  - Poll returns when `until` (csp's time line) is reached, after any event, after Break, or for
-//  no
-//    reason. It unparks whoever its events complete.
+//    no reason. It unparks whoever its events complete.
 //  - Break, from any thread, makes the Poll in progress return, or if there is none the next one.
 //    It is cheap when nobody polls.
 //  - HasSources says whether anything could ever happen without Break; the deadlock report asks.

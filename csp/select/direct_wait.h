@@ -4,8 +4,7 @@
 //
 // Invariants
 //  1. A waiter that is linked is undecided: whoever unlinks it, under the object's lock, has
-//  decided
-//     the wait and owes the wake.
+//     decided the wait and owes the wake.
 //  2. Only a canceller comes from elsewhere. It finds the wait through the parker's `direct` word
 //     and asks it to Withdraw, which takes the object's lock and unlinks the waiter if it is still
 //     there; then the canceller owes the wake.

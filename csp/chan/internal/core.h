@@ -1,16 +1,14 @@
 // A channel's state: what all its handles share.
 //
 // Invariants
-//  1. While a receiver waits undecided, the buffer is empty and no sender waits undecided in
-//  another
-//     select; while a sender waits undecided, the buffer is full.
+//  1. While a receiver waits undecided, the buffer is empty and no sender of another select waits
+//     undecided; while a sender waits undecided, the buffer is full.
 //  2. A value moves only after a claim has succeeded or the buffer has taken it: from the sender's
 //     frame, to the receiver's frame or the buffer. Whoever is not claimed is not touched.
 //  3. Close happens once. From then on nobody waits: receivers drain the buffer, senders are told.
 //  4. Once `watched`, `summary` says, after each change under the lock, whether a receive or a send
-//  would be ready.
-//     A list that holds only decided waiters still counts as ready: then the look under the lock
-//     finds nobody, empties the list, and puts the summary right.
+//     would be ready. A list that holds only decided waiters still counts as ready: then the look
+//     under the lock finds nobody, empties the list, and puts the summary right.
 //
 // Lock: `mu` guards everything but `references`; `watched` and `summary` are read without it. Under
 // it: values move into and out of the buffer (T's move constructor and destructor may not throw,

@@ -13,9 +13,8 @@
 // Invariants
 //  1. All lists and counters are written under `lock_`; the atomics among them are read without it
 //     as hints, and by a watcher that has announced its sleep and then executed a heavy barrier.
-//  2. `pushed_` and `popped_` count fibers that ever were in the list; a fiber pushed as number n
-//  is
-//     still there iff n > popped_. A thief remembers numbers, not fibers.
+//  2. `pushed_` and `popped_` count fibers that ever were in the list; the one pushed as number n
+//     is still there iff n > popped_. A thief remembers numbers, not fibers.
 //
 // Rejected: a lock-free ring (Go, tokio). Its owner pays a compare-and-swap a switch, a slot pays
 // two exchanges, and a bounded ring needs an overflow path: with them a ping-pong over channels
