@@ -34,6 +34,7 @@ constexpr std::size_t kWarmStacks = 1024;
 
 constinit Atomic<std::uint64_t> next_number{0};
 constinit Atomic<bool> forked_child{false};
+constinit Atomic<int> exiting_thread{0};   // runs the destructors of static objects
 constinit Atomic<int> deadlock_checks{0};  // that have been made since a thread last parked
 
 struct DefaultRuntime {
@@ -57,7 +58,10 @@ void PrepareProcess() {
   static std::once_flag once;
   std::call_once(once, [] {
     InstallOverflowReport();
-    pthread_atfork(nullptr, nullptr, [] { forked_child.store(true, std::memory_order_relaxed); });
+    pthread_atfork(nullptr, nullptr, [] {
+      forked_child.store(true, std::memory_order_relaxed);
+      CurrentThread()->budget = 0;  // so that the next blocking verb takes notice (blocking.cc)
+    });
   });
 }
 
@@ -96,7 +100,10 @@ Runtime& Runtime::Default() {
     auto* runtime = new Runtime(state.config);
     state.runtime.store(runtime, std::memory_order_release);
     // Destructors of static objects that are older than this must not meet running fibers.
-    std::atexit([] { TheDefault().runtime.load()->frozen_.store(true); });
+    std::atexit([] {
+      exiting_thread.store(gettid());
+      TheDefault().runtime.load()->frozen_.store(1);
+    });
   }
   return *state.runtime.load(std::memory_order_relaxed);
 }
@@ -115,15 +122,19 @@ Runtime& Runtime::Current() {
   return worker != nullptr ? worker->runtime() : Default();
 }
 
+void Runtime::CheckNotForked() {
+  if (forked_child.load(std::memory_order_relaxed)) {
+    throw RuntimeError("a forked child has none of csp's threads; it may only exec or _exit");
+  }
+}
+
 void Runtime::Spawn(TaskRecord* task) {
   if (stopping()) {
     throw RuntimeError(
         "Go: this runtime is shutting down; start no tasks after Run's main function "
         "has returned or Shutdown was called");
   }
-  if (forked_child.load(std::memory_order_relaxed)) {
-    throw RuntimeError("Go: a forked child has no csp threads; it may only exec or _exit");
-  }
+  CheckNotForked();
   Worker* worker = CurrentThread()->worker;
   if (worker != nullptr && &worker->runtime() == this) {
     worker->Spawn(task);
@@ -237,9 +248,31 @@ RuntimeStats Runtime::stats() const {
 
 // --- Sleeping.
 
+// On a worker. A static object's destructor that waits on a fiber, which called exit, would be the
+// first to be frozen: then all go on.
 void Runtime::Freeze() {
-  for (;;) pause();
+  if (exiting_thread.load() == gettid()) {
+    Thaw();
+    return;
+  }
+  while (frozen()) FutexWait(frozen_, 1, kForever);
 }
+
+void Runtime::Thaw() {
+  frozen_.store(0);
+  FutexWakeAll(frozen_);
+}
+
+// What the destructor waits for may need the workers; what else runs meanwhile may use objects that
+// are gone, but a process that hangs at its end is worse.
+bool Runtime::ThawForWait() {
+  Runtime* runtime = DefaultIfStarted();
+  if (runtime == nullptr || !runtime->frozen() || exiting_thread.load() != gettid()) return false;
+  runtime->Thaw();
+  return true;
+}
+
+void Runtime::FreezeAgain() { DefaultIfStarted()->frozen_.store(1); }
 
 void Runtime::Call(Idle::Seat& seat) {
   seat.called.store(1, std::memory_order_release);

@@ -8,7 +8,8 @@
 //      until AwaitDrained says that none is left or the grace period is over).
 //   3. Stop: the workers leave once they are idle. A worker that a stubborn task holds is left
 //      behind, and with it the Runtime, which then may not be destroyed.
-// The default runtime skips 2 and 3: at exit its workers freeze at their next switch.
+// The default runtime skips 2 and 3: at exit its workers freeze at their next switch, but go on
+// while a static object's destructor waits.
 #ifndef CSP_SCHED_RUNTIME_H_
 #define CSP_SCHED_RUNTIME_H_
 
@@ -92,9 +93,16 @@ class Runtime final : public ClockListener {
   Poller& poller() { return *poller_.load(std::memory_order_acquire); }
   bool stopping() const { return stopping_.load(std::memory_order_relaxed); }
   bool stopped() const { return stopped_.load(std::memory_order_acquire); }
-  bool frozen() const { return frozen_.load(std::memory_order_relaxed); }
+  bool frozen() const { return frozen_.load(std::memory_order_relaxed) != 0; }
   std::uint8_t default_stack_class() const { return default_stack_class_; }
-  [[noreturn]] void Freeze();
+  // Returns when the workers may go on.
+  void Freeze();
+  // The thread that ends the process is about to wait: true if the default runtime was frozen, and
+  // is not for now.
+  static bool ThawForWait();
+  static void FreezeAgain();
+  // Throws RuntimeError in a forked child.
+  static void CheckNotForked();
   void NoteFinished();
   void Call(Idle::Seat& seat);
   void AwaitCall(Idle::Seat& seat);
@@ -119,6 +127,7 @@ class Runtime final : public ClockListener {
 
  private:
   void RunWorker(int index);
+  void Thaw();
   void Poll(std::int64_t until);
   bool Deadlocked();
 
@@ -134,7 +143,7 @@ class Runtime final : public ClockListener {
   Atomic<std::uint32_t> foreign_wakes_{0};  // calls of MakeReady under way
   Atomic<bool> stopping_{false};
   Atomic<bool> stopped_{false};
-  Atomic<bool> frozen_{false};
+  Atomic<std::uint32_t> frozen_{0};
   Atomic<bool> deadlock_checked_{false};
   Atomic<std::uint32_t> finished_word_{0};  // moves when a task ends during shutdown
   Atomic<std::uint32_t> running_workers_{0};

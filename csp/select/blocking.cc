@@ -7,6 +7,7 @@
 
 #include "csp/base/asymmetric.h"
 #include "csp/base/panic.h"
+#include "csp/sched/runtime.h"
 #include "csp/sched/yield.h"
 #include "csp/select/direct_wait.h"
 
@@ -32,6 +33,7 @@ void ThrowIfCancelled(Parker& parker) {
 }
 
 void YieldForBudget() {
+  Runtime::CheckNotForked();
   if (CurrentThread()->worker != nullptr) {
     YieldForTurn();
   } else {

@@ -102,6 +102,7 @@ bool End(Runtime& runtime, SteadyClock::time_point until) {
 void RunTask(TaskState* main, const RunOptions& options, const std::function<void()>& join) {
   std::unique_ptr<Runtime> runtime;
   try {
+    Runtime::CheckNotForked();
     if (Fiber::Current() != nullptr) {
       throw RuntimeError("Run: called on a fiber; use Go, or call Run on a thread of its own");
     }

@@ -33,6 +33,8 @@ void FutexWaitFor(Atomic<std::uint32_t>& word, std::uint32_t expected, std::int6
   Futex(word, FUTEX_WAIT, expected, &timeout);
 }
 
+void FutexWakeAll(Atomic<std::uint32_t>& word) { Futex(word, FUTEX_WAKE, INT32_MAX, nullptr); }
+
 void FutexWake(Atomic<std::uint32_t>& word) { Futex(word, FUTEX_WAKE, 1, nullptr); }
 
 }  // namespace csp::internal

@@ -17,6 +17,7 @@ void FutexWaitFor(Atomic<std::uint32_t>& word, std::uint32_t expected, std::int6
 
 // Wakes one, of those who sleep on `word`.
 void FutexWake(Atomic<std::uint32_t>& word);
+void FutexWakeAll(Atomic<std::uint32_t>& word);
 
 }  // namespace csp::internal
 

@@ -50,8 +50,12 @@ void ThreadRecord::OnThreadExit(void* record) {
 }
 
 void ThreadRecord::Wait() {
-  if (notified_.load(std::memory_order_acquire) == 0) Runtime::NoteThreadParks();
-  while (notified_.load(std::memory_order_acquire) == 0) FutexWait(notified_, 0, kForever);
+  if (notified_.load(std::memory_order_acquire) == 0) {
+    const bool thawed = Runtime::ThawForWait();
+    Runtime::NoteThreadParks();
+    while (notified_.load(std::memory_order_acquire) == 0) FutexWait(notified_, 0, kForever);
+    if (thawed) Runtime::FreezeAgain();
+  }
   notified_.store(0, std::memory_order_relaxed);
 }
 
