@@ -1,0 +1,207 @@
+#include "csp/task/after_func.h"
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <random>
+#include <stdexcept>
+#include <vector>
+
+#include "csp/base/clock.h"
+#include "csp/base/panic.h"
+#include "csp/chan/chan.h"
+#include "csp/select/event.h"
+#include "csp/task/blocking_call.h"
+#include "csp/task/go.h"
+#include "csp/task/run.h"
+#include "csp/time/time.h"
+#include "gtest/gtest.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scale.h"
+
+namespace csp {
+namespace {
+
+using AfterFuncTest = RuntimeTest;
+CSP_INSTANTIATE(AfterFuncTest);
+
+TEST_P(AfterFuncTest, RunsOnceAfterTheDelay) {
+  Here([] {
+    const absl::Time begin = Now();
+    const Chan<absl::Time> ran = MakeChan<absl::Time>(2);
+    const AfterFuncTimer timer = AfterFunc(absl::Milliseconds(2), [ran] { ran.Send(Now()); });
+    EXPECT_GE(*ran.Recv() - begin, absl::Milliseconds(2));
+    SleepFor(absl::Milliseconds(3));
+    EXPECT_EQ(ran.len(), 0U);
+  });
+}
+
+TEST_P(AfterFuncTest, AtOnceAndNever) {
+  Here([] {
+    const Chan<int> ran = MakeChan<int>(2);
+    (void)AfterFunc(absl::Seconds(-1), [ran] { ran.Send(1); });
+    EXPECT_EQ(ran.Recv(), 1);
+    AfterFuncTimer never = AfterFunc(absl::InfiniteDuration(), [ran] { ran.Send(2); });
+    EXPECT_TRUE(never.Reset(absl::ZeroDuration()));
+    EXPECT_EQ(ran.Recv(), 2);
+    EXPECT_FALSE(never.Stop());
+    EXPECT_FALSE(never.Reset(absl::InfiniteDuration()));
+    EXPECT_TRUE(never.Stop());
+    EXPECT_FALSE(never.Stop());
+  });
+}
+
+TEST_P(AfterFuncTest, EmptyHandlesAndFunctions) {
+  Here([] {
+    AfterFuncTimer empty;
+    EXPECT_FALSE(empty.Stop());
+    EXPECT_THROW(empty.Reset(absl::Seconds(1)), InvalidArgument);
+    EXPECT_THROW((void)AfterFunc(absl::Seconds(1), nullptr), InvalidArgument);
+  });
+}
+
+TEST_P(AfterFuncTest, StopAndResetSayWhichCame) {
+  Here([] {
+    std::mt19937 random(1);
+    std::atomic<int> ran{0};
+    int expected = 0;
+    for (int i = 0; i < Rounds(2000); ++i) {
+      AfterFuncTimer timer = AfterFunc(absl::Microseconds(random() % 40), [&] { ++ran; });
+      for (int k = static_cast<int>(random() % 4); k > 0; --k) Yield();
+      // Each time that it was still running counts for nothing, each other one for a run.
+      if (random() % 2 == 0) expected += timer.Reset(absl::Microseconds(random() % 40)) ? 0 : 1;
+      if (random() % 2 == 0) SleepFor(absl::Microseconds(random() % 40));
+      expected += timer.Stop() ? 0 : 1;
+    }
+    EXPECT_TRUE(EventuallyTrue([&] { return ran == expected; })) << ran << " for " << expected;
+  });
+}
+
+TEST_P(AfterFuncTest, RunsNeverOverlap) {
+  Here([] {
+    struct State {
+      std::atomic<int> inside{0};
+      std::atomic<int> runs{0};
+      std::atomic<int> most{0};
+    };
+    auto state = std::make_shared<State>();
+    AfterFuncTimer timer = AfterFunc(absl::ZeroDuration(), [state] {
+      const int inside = ++state->inside;
+      if (inside > state->most) state->most = inside;
+      Yield();
+      SleepFor(absl::Microseconds(20));
+      --state->inside;
+      ++state->runs;
+    });
+    int owed = 1;
+    for (int i = 0; i < Rounds(300); ++i) {
+      owed += timer.Reset(absl::ZeroDuration()) ? 0 : 1;
+      if (i % 3 == 0) Yield();
+    }
+    EXPECT_TRUE(EventuallyTrue([&] { return state->runs == owed; }));
+    EXPECT_EQ(state->most, 1);
+  });
+}
+
+// E10: callbacks that stop, reset and destroy themselves and each other.
+TEST_P(AfterFuncTest, CallbacksThatMeddle) {
+  Here([] {
+    constexpr int kTimers = 8;
+    struct Shared {
+      std::vector<Chan<AfterFuncTimer>> places;  // each holds a handle
+      std::atomic<int> runs{0};
+      std::atomic<bool> over{false};
+
+      std::optional<AfterFuncTimer> Take(std::uint32_t at) {
+        std::optional<AfterFuncTimer> timer;
+        (void)places[at % kTimers].TryRecv(timer);
+        return timer;
+      }
+    };
+    auto shared = std::make_shared<Shared>();
+    for (int i = 0; i < kTimers; ++i) shared->places.push_back(MakeChan<AfterFuncTimer>(1));
+    const auto meddle = [shared](std::uint32_t random) {
+      std::optional<AfterFuncTimer> timer = shared->Take(random >> 8);
+      if (!timer) return;
+      if (random % 4 == 1) timer->Stop();
+      if (random % 4 >= 2) timer->Reset(absl::Microseconds(random / 4 % 50));
+      if (random % 16 != 0) (void)shared->places[(random >> 8) % kTimers].TrySend(*timer);
+    };
+    const auto start = [shared, meddle](std::uint32_t seed) {
+      return AfterFunc(absl::Microseconds(seed % 50),
+                       [shared, meddle, random = std::make_shared<std::mt19937>(seed)] {
+                         ++shared->runs;
+                         if (!shared->over) meddle(static_cast<std::uint32_t>((*random)()));
+                       });
+    };
+    Task<void> thread = BlockingDetached([&] {  // a plain thread meddles as well
+      std::mt19937 random(99);
+      while (!shared->over) meddle(static_cast<std::uint32_t>(random()));
+    });
+    std::mt19937 random(7);
+    for (int i = 0; i < Rounds(20'000); ++i) {
+      meddle(static_cast<std::uint32_t>(random()));
+      (void)shared->places[i % kTimers].TrySend(start(static_cast<std::uint32_t>(random())));
+      if (i % 8 == 0) Yield();
+    }
+    shared->over = true;
+    thread.Join();
+    for (int i = 0; i < kTimers; ++i) {
+      if (std::optional<AfterFuncTimer> timer = shared->Take(i)) timer->Stop();
+    }
+    EXPECT_GT(shared->runs, 0);
+  });
+}
+
+TEST_P(AfterFuncTest, ACallbackMayDestroyItsOwnHandle) {
+  Here([] {
+    auto handle = std::make_shared<Chan<AfterFuncTimer>>(MakeChan<AfterFuncTimer>(1));
+    const std::weak_ptr<Chan<AfterFuncTimer>> watch = handle;
+    Event ran;
+    AfterFuncTimer timer = AfterFunc(absl::Microseconds(50), [&ran, handle] {
+      handle->Recv();  // the last handle, and with it perhaps this function's owner
+      ran.Set();
+    });
+    handle->Send(timer);
+    timer = {};
+    handle.reset();
+    ran.Wait();
+    EXPECT_TRUE(EventuallyTrue([&] { return watch.expired(); }));
+  });
+}
+
+TEST_P(AfterFuncTest, AFailureIsReportedAndTheTimerGoesOn) {
+  Here([] {
+    const Chan<std::string> told = MakeChan<std::string>(4);
+    const PanicHandler previous =
+        SetPanicHandler([told](const PanicReport& r) { told.Send(r.name + ": " + r.what); });
+    AfterFuncTimer timer =
+        AfterFunc(absl::ZeroDuration(), [] { throw std::runtime_error("late"); });
+    EXPECT_EQ(told.Recv(), "AfterFunc: late");
+    EXPECT_FALSE(timer.Reset(absl::ZeroDuration()));
+    EXPECT_EQ(told.Recv(), "AfterFunc: late");
+    SetPanicHandler(previous);
+  });
+}
+
+TEST(AfterFuncClockTest, FollowsTheVirtualClock) {
+  const Watchdog watchdog;
+  ManualClock clock;
+  const ScopedClock use(&clock);
+  csp::Run(
+      [&] {
+        const Chan<int> ran = MakeChan<int>(1);
+        AfterFuncTimer timer = AfterFunc(absl::Hours(1), [ran] { ran.Send(1); });
+        clock.Advance(absl::Hours(1) - absl::Nanoseconds(1));
+        for (int i = 0; i < 100; ++i) Yield();
+        EXPECT_EQ(ran.len(), 0U);
+        clock.Advance(absl::Nanoseconds(1));
+        EXPECT_EQ(ran.Recv(), 1);
+        EXPECT_FALSE(timer.Stop());
+      },
+      {.workers = 2});
+}
+
+}  // namespace
+}  // namespace csp

@@ -1,0 +1,213 @@
+#include "csp/task/blocking_call.h"
+
+#include <atomic>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "csp/base/panic.h"
+#include "csp/chan/chan.h"
+#include "csp/select/event.h"
+#include "csp/select/select.h"
+#include "csp/task/go.h"
+#include "csp/task/run.h"
+#include "csp/time/time.h"
+#include "gtest/gtest.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scale.h"
+
+namespace csp {
+namespace {
+
+using BlockingCallTest = RuntimeTest;
+CSP_INSTANTIATE(BlockingCallTest);
+
+TEST_P(BlockingCallTest, ReturnsAndThrowsWhatTheFunctionDoes) {
+  Here([] {
+    EXPECT_EQ(Blocking([] { return 3; }), 3);
+    EXPECT_EQ(*Blocking([] { return std::make_unique<int>(4); }), 4);
+    Blocking([] {});
+    EXPECT_THROW(Blocking([] { throw std::runtime_error("x"); }), std::runtime_error);
+    EXPECT_THROW(Blocking([]() -> int { throw 1; }), int);
+  });
+}
+
+TEST_P(BlockingCallTest, BorrowsTheFrame) {
+  Here([] {
+    std::string text = "before";
+    Blocking([&] { text = "after"; });
+    EXPECT_EQ(text, "after");
+  });
+}
+
+TEST_P(BlockingCallTest, RunsOnAnotherThreadUnlessOnAPlainOne) {
+  Here([this] {
+    const std::thread::id here = std::this_thread::get_id();
+    EXPECT_EQ(Blocking([] { return std::this_thread::get_id(); }) == here, on_plain_thread());
+  });
+}
+
+// A10, by counts: with more calls than workers at work, fibers go on.
+TEST_P(BlockingCallTest, DoesNotHoldTheWorkers) {
+  Here([] {
+    constexpr int kCalls = 50;
+    std::atomic<int> inside{0};
+    std::atomic<bool> over{false};
+    std::vector<Task<void>> calls;
+    for (int i = 0; i < kCalls; ++i) {
+      calls.push_back(Go([&] {
+        Blocking([&] {
+          ++inside;
+          while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+        });
+      }));
+    }
+    EXPECT_TRUE(EventuallyTrue([&] { return inside == kCalls; }));
+    int ticks = 0;
+    Go([&] {
+      for (; ticks < 100; ++ticks) SleepFor(absl::Microseconds(10));
+    }).Join();
+    EXPECT_EQ(ticks, 100);
+    over = true;
+    for (Task<void>& call : calls) call.Join();
+  });
+}
+
+TEST_P(BlockingCallTest, MoreCallsThanThePoolHasThreads) {
+  Here([] {
+    std::atomic<int> calls{0};
+    std::vector<Task<void>> tasks;
+    const int count = kTsan ? 300 : 1000;
+    for (int i = 0; i < count; ++i) {
+      tasks.push_back(Go([&] {
+        Blocking([&] {
+          std::this_thread::sleep_for(std::chrono::microseconds(100));
+          ++calls;
+        });
+      }));
+    }
+    for (Task<void>& task : tasks) task.Join();
+    EXPECT_EQ(calls, count);
+  });
+}
+
+TEST_P(BlockingCallTest, IsCancelledOnEntryAlone) {
+  Here([] {
+    std::atomic<bool> inside{false};
+    std::atomic<bool> over{false};
+    bool came_back = false;
+    Task<void> task = Go([&] {
+      Blocking([&] {
+        inside = true;
+        while (!over) std::this_thread::yield();
+      });
+      came_back = true;
+      Blocking([] { ADD_FAILURE() << "ran in a cancelled fiber"; });
+    });
+    while (!inside) Yield();
+    task.Cancel();
+    for (int i = 0; i < 10; ++i) Yield();
+    EXPECT_FALSE(task.done());
+    over = true;
+    EXPECT_THROW(task.Join(), TaskCancelled);
+    EXPECT_TRUE(came_back);
+  });
+}
+
+TEST_P(BlockingCallTest, MayUseTheVerbs) {
+  Here([] {
+    const Chan<int> ch = MakeChan<int>();
+    Task<int> sum = Go([ch] { return Blocking([ch] { return *ch.Recv() + *ch.Recv(); }); });
+    ch.Send(1);
+    Select(ch.OnSend(2));
+    EXPECT_EQ(sum.Join(), 3);
+  });
+}
+
+TEST_P(BlockingCallTest, DetachedIsATask) {
+  Here([] {
+    EXPECT_EQ(BlockingDetached([](int n) { return n; }, 6).Join(), 6);
+    EXPECT_THROW(BlockingDetached([] { throw std::runtime_error("x"); }).Join(),
+                 std::runtime_error);
+    Task<int> selected = BlockingDetached([] { return 7; });
+    EXPECT_EQ(Select(selected.OnJoin()), 7);
+  });
+}
+
+TEST_P(BlockingCallTest, DetachedMayBeAbandoned) {
+  Here([] {
+    struct Shared {
+      std::atomic<bool> inside{false};
+      std::atomic<bool> let_go{false};
+      std::atomic<bool> ended{false};
+    };
+    auto shared = std::make_shared<Shared>();
+    std::atomic<bool> joins{false};
+    Task<void> joiner = Go([&joins, shared] {
+      Task<void> call = BlockingDetached([shared] {
+        shared->inside = true;
+        while (!shared->let_go) std::this_thread::yield();
+        shared->ended = true;
+      });
+      joins = true;
+      call.Join();
+    });
+    while (!joins || !shared->inside) Yield();
+    joiner.Cancel();
+    EXPECT_THROW(joiner.Join(), TaskCancelled);
+    EXPECT_FALSE(shared->ended);
+    shared->let_go = true;
+    EXPECT_TRUE(EventuallyTrue([&] { return shared->ended.load(); }));
+  });
+}
+
+TEST_P(BlockingCallTest, DetachedIsCancelledOnlyBeforeItBegins) {
+  Here([] {
+    std::atomic<bool> inside{false};
+    std::atomic<bool> let_go{false};
+    Task<int> begun = BlockingDetached([&] {
+      inside = true;
+      while (!let_go) std::this_thread::yield();
+      return 8;
+    });
+    while (!inside) Yield();
+    begun.Cancel();
+    let_go = true;
+    EXPECT_EQ(begun.Join(), 8);
+  });
+}
+
+// Run waits for calls that are under way, which may use its frame.
+TEST(BlockingShutdownTest, RunWaitsForTheCalls) {
+  const Watchdog watchdog;
+  for (int i = 0; i < Rounds(200); ++i) {
+    std::atomic<int> entered{0};
+    std::atomic<int> left{0};
+    csp::Run(
+        [&] {
+          Event begun;
+          Go([&] {
+            Blocking([&] {
+              ++entered;
+              begun.Set();
+              std::this_thread::sleep_for(std::chrono::microseconds(50));
+              ++left;
+            });
+          });
+          begun.Wait();
+          BlockingDetached([&] {
+            ++entered;
+            std::this_thread::sleep_for(std::chrono::microseconds(50));
+            ++left;
+          });
+        },
+        {.workers = 1 + i % 2});
+    ASSERT_EQ(entered, left);
+    ASSERT_EQ(entered, 2);
+  }
+}
+
+}  // namespace
+}  // namespace csp
