@@ -39,8 +39,9 @@ std::optional<double> Tightest(const std::string& mount, std::string path, Quota
     if (const std::optional<double> found = quota(mount + path)) {
       least = std::min(least.value_or(*found), *found);
     }
-    if (path.empty() || path == "/") return least;
-    path.erase(path.find_last_of('/'));
+    const std::size_t last = path.find_last_of('/');
+    if (path == "/" || last == std::string::npos) return least;
+    path.erase(last);
   }
 }
 

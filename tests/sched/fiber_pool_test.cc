@@ -1,0 +1,319 @@
+#include "csp/sched/internal/fiber_pool.h"
+
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cstdint>
+#include <cstdio>
+#include <fstream>
+#include <memory>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "csp/base/panic.h"
+#include "csp/select/event.h"
+#include "csp/task/go.h"
+#include "csp/task/run.h"
+#include "csp/time/time.h"
+#include "gtest/gtest.h"
+#include "tests/sched/child.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scale.h"
+
+namespace csp::internal {
+namespace {
+
+constexpr std::size_t kPage = 4096;
+
+long ResidentKilobytes() {
+  std::ifstream file("/proc/self/status");
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("VmRSS:", 0) == 0) return std::stol(line.substr(6));
+  }
+  return -1;
+}
+
+int Mappings() {
+  std::ifstream file("/proc/self/maps");
+  int lines = 0;
+  for (std::string line; std::getline(file, line);) ++lines;
+  return lines;
+}
+
+TEST(StackClassTest, IsTheSmallestThatFits) {
+  EXPECT_EQ(StackClassFor(0), 0);
+  EXPECT_EQ(StackClassFor(1), 0);
+  EXPECT_EQ(StackClassFor(kMinStackSize), 0);
+  EXPECT_EQ(StackClassFor(kMinStackSize + 1), 1);
+  EXPECT_EQ(StackClassFor(kMaxStackSize), kStackClasses - 1);
+  for (std::size_t size = 1; size <= kMaxStackSize; size = size * 3 + 1) {
+    const std::uint8_t stack_class = StackClassFor(size);
+    EXPECT_GE(StackSizeOf(stack_class), size);
+    if (stack_class > 0) {
+      EXPECT_LT(StackSizeOf(stack_class - 1), size);
+    }
+  }
+}
+
+TEST(FiberPoolTest, GivesEachStackOnceAndTakesItBack) {
+  FiberPool& pool = FiberPool::Get();
+  std::set<Fiber*> fibers;
+  for (int i = 0; i < Fibers(2000); ++i) {
+    Fiber* fiber = pool.Acquire(1);
+    ASSERT_NE(fiber, nullptr);
+    EXPECT_TRUE(fibers.insert(fiber).second);
+    EXPECT_EQ(fiber->stack_class(), 1);
+    EXPECT_GE(fiber->stack_size(), StackSizeOf(1) - kPage);
+    EXPECT_EQ(fiber->runtime.load(), nullptr);
+  }
+  const std::size_t hot = pool.counts().hot;
+  const std::size_t free = pool.counts().free;
+  Fiber* list = nullptr;
+  for (Fiber* fiber : fibers) {
+    fiber->next = list;
+    list = fiber;
+  }
+  pool.Release(list);
+  EXPECT_EQ(pool.counts().hot, hot);
+  EXPECT_EQ(pool.counts().free, free + fibers.size());
+  Fiber* again = pool.Acquire(1);
+  EXPECT_TRUE(fibers.count(again));
+  again->next = nullptr;
+  pool.Release(again);
+}
+
+TEST(FiberPoolTest, TheWholeStackCanBeWritten) {
+  for (const std::uint8_t stack_class : {0, 3, 6}) {
+    Fiber* fiber = FiberPool::Get().Acquire(stack_class);
+    auto* low = const_cast<char*>(fiber->stack_low());
+    for (std::size_t i = 0; i < fiber->stack_size(); i += kPage) low[i] = 'x';
+    low[fiber->stack_size() - 1] = 'x';
+    EXPECT_EQ(low[0], 'x');
+    fiber->next = nullptr;
+    FiberPool::Get().Release(fiber);
+  }
+}
+
+TEST(FiberPoolTest, FindsAFiberByItsGuardAlone) {
+  FiberPool& pool = FiberPool::Get();
+  Fiber* fiber = pool.Acquire(2);
+  const char* low = fiber->stack_low();
+  EXPECT_EQ(pool.FindByGuard(low - 1), fiber);
+  EXPECT_EQ(pool.FindByGuard(low - kGuardSize), fiber);
+  EXPECT_EQ(pool.FindByGuard(low), nullptr);
+  EXPECT_EQ(pool.FindByGuard(low - kGuardSize - 1), nullptr);
+  EXPECT_EQ(pool.FindByGuard(nullptr), nullptr);
+  EXPECT_EQ(pool.FindByGuard(&pool), nullptr);
+  fiber->next = nullptr;
+  pool.Release(fiber);
+}
+
+void WriteAt(const char* address) { *const_cast<volatile char*>(address) = 1; }
+
+TEST(FiberPoolTest, EveryByteOfTheGuardFaults) {
+  for (const std::size_t below : {std::size_t{1}, kPage, kGuardSize}) {
+    EXPECT_CHILD(
+        WriteAt(FiberPool::Get().Acquire(3)->stack_low() - below),
+        [](int status) { return !WIFEXITED(status) || WEXITSTATUS(status) != 0; }, "");
+  }
+}
+
+TEST(FiberPoolTest, TrimGivesThePagesBackAndTheStackMayBeUsedAgain) {
+  FiberPool& pool = FiberPool::Get();
+  const int count = Fibers(1000);
+  Fiber* list = nullptr;
+  for (int i = 0; i < count; ++i) {
+    Fiber* fiber = pool.Acquire(2);
+    const_cast<char*>(fiber->stack_low())[0] = 'x';
+    fiber->next = list;
+    list = fiber;
+  }
+  pool.Release(list);
+  const long before = ResidentKilobytes();
+  const std::size_t hot = pool.counts().hot;
+  EXPECT_EQ(pool.Trim(10, 5), 5U);
+  std::size_t trimmed = 5;
+  while (const std::size_t more = pool.Trim(10, 64)) trimmed += more;
+  EXPECT_GE(trimmed, static_cast<std::size_t>(count - 10));
+  EXPECT_EQ(pool.counts().hot, hot - trimmed);
+  if (!kTsan) {
+    EXPECT_LT(ResidentKilobytes(), before - count * 4);
+  }
+  Fiber* cold = nullptr;
+  for (int i = 0; i <= 10; ++i) cold = pool.Acquire(2);
+  EXPECT_EQ(cold->stack_low()[0], 0);
+}
+
+// --- In a runtime.
+
+// Starts `count` tasks that wait for `gate`, and returns when they do.
+void ParkMany(int count, Event& gate) {
+  std::atomic<int> parked{0};
+  for (int i = 0; i < count; ++i) {
+    Go([&] {
+      ++parked;
+      gate.Wait();
+    });
+    if (i % 1000 == 0) Yield();
+  }
+  ASSERT_TRUE(EventuallyTrue([&] { return parked == count; }));
+}
+
+TEST(FiberMemoryTest, ComesBackAfterASpike) {
+  if (kAsan || kTsan) GTEST_SKIP() << "their shadow memory stays";
+  csp::Run(
+      [] {
+        const long before = ResidentKilobytes();
+        Event gate;
+        ParkMany(20'000, gate);
+        const long spike = ResidentKilobytes();
+        EXPECT_GE(spike - before, 20'000 * 4);
+        gate.Set();
+        EXPECT_TRUE(EventuallyTrue([] { return GetStats().tasks_finished == 20'000; }));
+        for (int i = 0; i < 100 && ResidentKilobytes() > before + (spike - before) / 4; ++i) {
+          SleepFor(absl::Milliseconds(10));  // idle: then the runtime tidies up
+        }
+        EXPECT_LE(ResidentKilobytes(), before + (spike - before) / 4);
+        EXPECT_LE(GetStats().stacks_hot, 5'000U);  // of all sizes, some from the tests before
+      },
+      {.workers = 2});
+}
+
+// More than vm.max_map_count would allow if each guard were a mapping of its own.
+TEST(FiberMemoryTest, AHundredThousandParkedFibersWithGuards) {
+  if (kAsan || kTsan) GTEST_SKIP() << "each guard is a mapping there";
+  void* probe =
+      mmap(nullptr, kGuardSize, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  const bool cheap_guards = madvise(probe, kGuardSize, 102 /* MADV_GUARD_INSTALL */) == 0;
+  munmap(probe, kGuardSize);
+  if (!cheap_guards) GTEST_SKIP() << "the kernel has no MADV_GUARD_INSTALL";
+  csp::Run(
+      [] {
+        const int mappings = Mappings();
+        Event gate;
+        ParkMany(100'000, gate);
+        EXPECT_LE(Mappings(), mappings + 3000);
+        int guarded = 0;
+        FiberPool::Get().ForEachHot([&](Fiber* fiber) {
+          guarded += FiberPool::Get().FindByGuard(fiber->stack_low() - 1) == fiber ? 1 : 0;
+        });
+        EXPECT_GE(guarded, 100'000);
+        gate.Set();
+      },
+      {.workers = 2});
+}
+
+// Under mlockall no guard can be installed by madvise.
+void ParkUnderMlockall() {
+  if (mlockall(MCL_FUTURE) != 0) std::_Exit(77);
+  std::_Exit(csp::Run(
+      [] {
+        const int mappings = Mappings();
+        Event gate;
+        ParkMany(200, gate);
+        if (Mappings() < mappings + 200) return 1;
+        gate.Set();
+        return 0;
+      },
+      {.workers = 1, .main_stack_size = 64 << 10}));
+}
+
+TEST(FiberMemoryTest, FallsBackToMprotect) {
+  if (kAsan || kTsan) GTEST_SKIP() << "they cannot lock their memory";
+  EXPECT_CHILD(
+      ParkUnderMlockall(),
+      [](int status) {
+        return WIFEXITED(status) && (WEXITSTATUS(status) == 0 || WEXITSTATUS(status) == 77);
+      },
+      "");
+}
+
+// A9: what cannot start fails; who is there goes on, and so do timers.
+void ExhaustTheAddressSpace(int workers) {
+  std::_Exit(csp::Run(
+      [] {
+        Go([] {}).Join();
+        rlimit limit;
+        getrlimit(RLIMIT_AS, &limit);
+        std::ifstream file("/proc/self/statm");
+        rlim_t pages = 0;
+        file >> pages;
+        limit.rlim_cur = pages * 4096 + (rlim_t{256} << 20);
+        setrlimit(RLIMIT_AS, &limit);
+
+        auto gate = std::make_shared<Event>();
+        auto parked = std::make_shared<std::atomic<int>>(0);
+        std::vector<Task<int>> tasks;
+        int failed = 0;
+        std::string message;
+        for (int i = 0; i < 4000; ++i) {
+          tasks.push_back(Go({.stack_size = 1 << 20}, [gate, parked] {
+            ++*parked;
+            gate->Wait();
+            return 1;
+          }));
+          if (i % 16 == 0) SleepFor(absl::Microseconds(1));
+        }
+        SleepFor(absl::Milliseconds(10));
+        for (Task<int>& task : tasks) failed += task.done() ? 1 : 0;
+        if (failed == 0 || *parked == 0) return 1;
+        gate->Set();
+        int joined = 0;
+        for (Task<int>& task : tasks) {
+          try {
+            joined += task.Join();
+          } catch (const NoStack& e) {
+            message = e.what();
+            --failed;
+          }
+        }
+        if (joined != *parked) return 2;
+        if (failed > 0) return 3;
+        for (const char* hint : {"vm.max_map_count", "RLIMIT_AS", "vm.overcommit_memory"}) {
+          if (message.find(hint) == std::string::npos) return 4;
+        }
+        return Go([] { return 0; }).Join();  // there are stacks again
+      },
+      {.workers = workers}));
+}
+
+TEST(FiberMemoryTest, OutOfAddressSpace) {
+  if (kAsan || kTsan) GTEST_SKIP() << "their shadow memory needs the address space";
+  for (const int workers : {1, 2}) {
+    EXPECT_CHILD(ExhaustTheAddressSpace(workers), testing::ExitedWithCode(0), "");
+  }
+}
+
+// The closure of a task that fails so may wait in its destructor, and its panic handler, too.
+void FailDetachedWithoutAStack() {
+  std::_Exit(csp::Run(
+      [] {
+        Event told;
+        const PanicHandler previous = SetPanicHandler([&](const PanicReport& report) {
+          if (report.type == "csp::NoStack") told.Set();
+        });
+        Go({.stack_size = 1 << 30}, [] {});  // address space there is
+        rlimit limit;
+        getrlimit(RLIMIT_AS, &limit);
+        limit.rlim_cur = rlim_t{512} << 20;
+        setrlimit(RLIMIT_AS, &limit);
+        Go({.stack_size = 1 << 30}, [] {});
+        Go({.stack_size = 1 << 30}, [] {});
+        told.Wait();
+        SetPanicHandler(previous);
+        return 0;
+      },
+      {.workers = 2}));
+}
+
+TEST(FiberMemoryTest, ADetachedTaskWithoutAStackIsReported) {
+  if (kAsan || kTsan) GTEST_SKIP() << "their shadow memory needs the address space";
+  EXPECT_CHILD(FailDetachedWithoutAStack(), testing::ExitedWithCode(0), "");
+}
+
+}  // namespace
+}  // namespace csp::internal
