@@ -1,10 +1,11 @@
 #include "tests/model/model_parker.h"
 
 #include <cstdlib>
+#include <iterator>
 
 #include "csp/base/clock.h"
 #include "csp/sched/timer.h"
-#include "csp/sched/yield.h"
+#include "csp/select/retry.h"
 
 namespace csp::internal {
 
@@ -32,7 +33,16 @@ void ModelParker::Notify() {
   unparked_.store(true, std::memory_order_release);
 }
 
-// What csp/sched does otherwise.
+ModelTime* ModelTime::current_ = nullptr;
+
+void ModelTime::Pass(std::int64_t now) {
+  now_.store(now);
+  Timer::Fired fired[8];
+  const std::size_t count = heap_.FireDue(now, fired, std::size(fired));
+  for (std::size_t i = 0; i < count; ++i) fired[i].unpark->Unpark();
+}
+
+// What csp/sched and csp/base/clock do otherwise.
 
 Departure Parker::BeginPark(const ParkReason&, const void*) {
   static_cast<ModelParker&>(*this).Wait();
@@ -43,7 +53,28 @@ void Parker::Resume(boost::context::detail::transfer_t) { std::abort(); }
 void Parker::Unpark(ThreadContext*) { static_cast<ModelParker&>(*this).Notify(); }
 Parker* Parker::RegisterThread() { std::abort(); }  // Enter was not called
 
-Random& ThisRandom() { return ModelParker::Current().random(); }
-void NoteSelectRetry() {}
+void Timer::Arm(std::int64_t deadline) {
+  never_due_ = deadline == kForever;
+  if (!never_due_) ModelTime::current()->heap().Add(*this, deadline);
+}
+bool Timer::Disarm() {
+  if (!never_due_) return heap_ != nullptr && heap_->Remove(*this);
+  never_due_ = false;
+  return true;
+}
+
+std::int64_t NowNanos() {
+  return ModelTime::current() != nullptr ? ModelTime::current()->now() : 0;
+}
+
+std::int64_t DeadlineAfter(std::int64_t now, absl::Duration delay) {
+  return now + absl::ToInt64Nanoseconds(delay);
+}
+
+// Chance is a choice. Of more than two ways two are enough: models select among two cases.
+std::uint32_t RandomBelow(std::uint32_t bound) {
+  return static_cast<std::uint32_t>(ModelParker::Current().Choose(bound < 2 ? 1 : 2));
+}
+void BackOff(int) {}
 
 }  // namespace csp::internal

@@ -12,7 +12,7 @@
 
 #include <cstdint>
 
-#include "csp/base/random.h"
+#include "csp/sched/internal/timer_heap.h"
 #include "csp/sched/parker.h"
 #include "csp/testing/model.h"
 
@@ -31,7 +31,7 @@ class ModelParker final : public Parker {
   void CheckQuiet();
 
   static ModelParker& Current() { return static_cast<ModelParker&>(*Parker::Current()); }
-  Random& random() { return random_; }
+  int Choose(int ways) { return run_.Choose(ways); }
 
  private:
   friend class Parker;
@@ -40,7 +40,29 @@ class ModelParker final : public Parker {
 
   csp::testing::ModelRun& run_;
   Atomic<bool> unparked_{false};
-  Random random_{1};
+};
+
+// The time of a model, and its one heap of timers. Without one in the body, time stands still at 0
+// and no timer may be armed.
+class ModelTime {
+ public:
+  ModelTime() { current_ = this; }
+  ~ModelTime() { current_ = nullptr; }
+  ModelTime(const ModelTime&) = delete;
+  ModelTime& operator=(const ModelTime&) = delete;
+
+  // It is `now`, and what is due by then fires. By one thread at a time.
+  void Pass(std::int64_t now);
+
+  static ModelTime* current() { return current_; }
+  std::int64_t now() const { return now_.load(); }
+  TimerHeap& heap() { return heap_; }
+
+ private:
+  static ModelTime* current_;
+
+  Atomic<std::int64_t> now_{0};
+  TimerHeap heap_;
 };
 
 }  // namespace csp::internal
