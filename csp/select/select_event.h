@@ -138,6 +138,12 @@ class HandledDefault : public ArmTag {
   F& handler_;
 };
 
+// Here, and not in csp, because this is where a use of it outside of csp looks.
+template <class F>
+[[nodiscard]] auto operator>>(DefaultTag, F&& handler) {
+  return HandledDefault<std::remove_reference_t<F>>(handler);
+}
+
 template <class A>
 inline constexpr bool kIsDefault = std::is_same_v<A, DefaultTag>;
 template <class F>
@@ -164,11 +170,6 @@ requires std::derived_from<std::remove_cvref_t<E>, SelectEvent>
   static_assert(!std::is_lvalue_reference_v<E>,
                 "event >> handler: an event is for one Select; write it there, do not store it");
   return internal::Handled<std::remove_reference_t<E>, std::remove_reference_t<F>>(event, handler);
-}
-
-template <class F>
-[[nodiscard]] auto operator>>(internal::DefaultTag, F&& handler) {
-  return internal::HandledDefault<std::remove_reference_t<F>>(handler);
 }
 
 // `arm` takes part only if `open`. Its operands are evaluated in either case: it is a function

@@ -1,0 +1,151 @@
+// What cannot be written in a Select, and what the compiler says about it.
+
+#include <optional>
+#include <string>
+#include <utility>
+
+#include "csp/csp.h"
+
+struct Unrelated {};
+constexpr bool kOpen = true;
+
+void Valid(csp::Chan<int> ch, csp::Chan<std::string> out, std::string text) {
+  const int i = csp::Select(
+      ch.OnRecv() >> [](std::optional<int> v) { return v.value_or(0); },
+      out.OnSend(std::move(text)) >> [] { return 1; },
+      csp::When(
+          kOpen, csp::OnTimeout(absl::Seconds(1)) >> [] { return 2; }),
+      csp::Default >> [] { return 3; });
+  (void)i;
+  csp::Select(ch.OnRecv());
+}
+
+#ifdef STORED_EVENT  // expect: an event is for one Select
+void Case(csp::Chan<int> ch) {
+  auto event = ch.OnSend(1);
+  csp::Select(event);
+}
+#endif
+
+#ifdef STORED_EVENT_WITH_A_HANDLER  // expect: an event is for one Select
+void Case(csp::Chan<int> ch) {
+  auto event = ch.OnRecv();
+  csp::Select(event >> [](std::optional<int>) {});
+}
+#endif
+
+#ifdef STORED_ARM  // expect: an event is for one Select
+void Case(csp::Chan<int> ch) {
+  auto arm = ch.OnRecv() >> [](std::optional<int>) {};
+  csp::Select(arm);
+}
+#endif
+
+#ifdef STORED_ARM_IN_WHEN  // expect: an event is for one Select
+void Case(csp::Chan<int> ch) {
+  auto event = ch.OnSend(1);
+  csp::Select(csp::When(true, event));
+}
+#endif
+
+#ifdef COPIED_EVENT  // expect: deleted
+void Case(csp::Chan<int> ch) {
+  auto event = ch.OnSend(1);
+  auto copy = event;
+}
+#endif
+
+#ifdef MOVED_EVENT  // expect: deleted
+void Case(csp::Chan<int> ch) {
+  auto event = ch.OnRecv();
+  csp::Select(decltype(event)(std::move(event)));
+}
+#endif
+
+#ifdef MOVED_ARM  // expect: deleted
+void Case(csp::Chan<int> ch) {
+  auto arm = ch.OnRecv() >> [](std::optional<int>) {};
+  auto moved = std::move(arm);
+}
+#endif
+
+#ifdef TWO_DEFAULTS  // expect: at most one Default
+void Case(csp::Chan<int> ch) {
+  csp::Select(
+      ch.OnSend(1), csp::Default, csp::Default >> [] {});
+}
+#endif
+
+#ifdef DEFAULT_IN_WHEN  // expect: choose between two Selects instead
+void Case(csp::Chan<int> ch) { csp::Select(ch.OnSend(1), csp::When(true, csp::Default)); }
+#endif
+
+#ifdef DEFAULT_WITH_A_HANDLER_IN_WHEN  // expect: choose between two Selects instead
+void Case(csp::Chan<int> ch) {
+  csp::Select(ch.OnSend(1), csp::When(
+                                true, csp::Default >> [] {}));
+}
+#endif
+
+#ifdef NO_COMMON_RESULT  // expect: the handlers' results have no common type
+void Case(csp::Chan<int> ch) {
+  csp::Select(
+      ch.OnRecv() >> [](std::optional<int>) { return std::string(); },
+      csp::Default >> [] { return 1; });
+}
+#endif
+
+#ifdef A_RESULT_AND_NONE  // expect: the handlers' results have no common type
+void Case(csp::Chan<int> ch) {
+  csp::Select(
+      ch.OnRecv() >> [](std::optional<int>) {}, csp::Default >> [] { return 1; });
+}
+#endif
+
+#ifdef HANDLER_FOR_THE_BARE_VALUE  // expect: the handler must take std::optional<T>
+void Case(csp::Chan<Unrelated> ch) {
+  csp::Select(ch.OnRecv() >> [](Unrelated) {});
+}
+#endif
+
+#ifdef HANDLER_FOR_SOMETHING_ELSE  // expect: the handler must be callable with the event's result
+void Case(csp::Chan<int> ch) {
+  csp::Select(ch.OnRecv() >> [](const std::string&) {});
+}
+#endif
+
+#ifdef HANDLER_WITH_TOO_MANY  // expect: the handler must be callable with the event's result
+void Case(csp::Chan<int> ch) {
+  csp::Select(ch.OnSend(1) >> [](int, int) {});
+}
+#endif
+
+#ifdef HANDLER_WITHOUT_THE_RESULT  // expect: the handler must be callable with the event's result
+void Case(csp::Chan<int> ch) {
+  csp::Select(ch.OnRecv() >> [] {});
+}
+#endif
+
+#ifdef DEFAULT_HANDLER_WITH_A_PARAMETER  // expect: the handler takes nothing
+void Case(csp::Chan<int> ch) {
+  csp::Select(
+      ch.OnSend(1), csp::Default >> [](int) {});
+}
+#endif
+
+#ifdef NO_EVENT  // expect: each argument is an event
+void Case(csp::Chan<int> ch) { csp::Select(ch.OnSend(1), 5); }
+#endif
+
+#ifdef A_CHANNEL_IS_NO_EVENT  // expect: each argument is an event
+void Case(csp::Chan<int> ch) { csp::Select(std::move(ch)); }
+#endif
+
+#ifdef NOTHING_TO_SELECT  // expect: Select
+void Case() { csp::Select(); }
+#endif
+
+#ifdef IGNORED_EVENT  // expect: nodiscard | unused
+#pragma GCC diagnostic error "-Wunused-result"
+void Case(csp::Chan<int> ch) { ch.OnRecv(); }
+#endif
