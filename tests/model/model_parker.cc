@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "csp/base/clock.h"
+#include "csp/sched/runtime.h"
 #include "csp/sched/timer.h"
 #include "csp/select/retry.h"
 
@@ -52,6 +53,8 @@ Departure Parker::BeginYield(bool) { return {}; }
 void Parker::Resume(boost::context::detail::transfer_t) { std::abort(); }
 void Parker::Unpark(ThreadContext*) { static_cast<ModelParker&>(*this).Notify(); }
 Parker* Parker::RegisterThread() { std::abort(); }  // Enter was not called
+
+void Runtime::CheckNotForked() {}
 
 void Timer::Arm(std::int64_t deadline) {
   never_due_ = deadline == kForever;
