@@ -40,7 +40,7 @@ inline constexpr bool kSoak = false;
 // `rounds` of something that takes about as long as a few switches; fewer where each costs more,
 // more in a soak test.
 constexpr int Rounds(int rounds) {
-  const int share = kTsan ? 20 : kAsan ? 5 : 1;
+  const int share = kTsan ? 8 : kAsan ? 3 : 1;
   return std::max(rounds / share, 1) * (kSoak ? 50 : 1);
 }
 
