@@ -159,9 +159,11 @@ class ReadyQueue {
 
   Runnable PopLocked(bool newborn_first, bool slot_last) {
     if (Fiber* fiber = slot_.load(std::memory_order_relaxed)) {
-      slot_.store(nullptr, std::memory_order_relaxed);
+      // In both places rather than in none: nobody tells a watcher of what only moves, so it must
+      // see it at each moment. Release: LooksEmpty, if it finds the slot empty, finds it counted.
+      if (slot_last) Append(fiber);
+      slot_.store(nullptr, std::memory_order_release);
       if (!slot_last) return {fiber, nullptr};
-      Append(fiber);
     }
     if (newborn_first || newborn_turns_ > 0) {
       if (newborn_turns_ > 0) --newborn_turns_;
