@@ -10,12 +10,9 @@
 #include "absl/debugging/symbolize.h"
 #include "csp/sched/dump.h"
 #include "csp/task/run.h"
-#include "tests/support/scale.h"
 
 namespace csp {
 namespace {
-
-constexpr int kPatienceFactor = (kTsan || kAsan ? 5 : 1) * (kSoak ? 20 : 1);
 
 // The symbolizer, which dumps use, keeps the program's file open from its first use on.
 void OpenProgramFile() {
@@ -63,7 +60,7 @@ void RunBody(const std::function<void()>& body, std::uint64_t own) {
 Watchdog::Watchdog(std::chrono::seconds patience)
     : thread_([this, patience] {
         std::unique_lock lock(mu_);
-        if (over_cv_.wait_for(lock, patience * kPatienceFactor, [this] { return over_; })) return;
+        if (over_cv_.wait_for(lock, patience, [this] { return over_; })) return;
         std::fprintf(stderr, "the test hangs:\n%s", DumpFibers().c_str());
         std::abort();
       }) {}
@@ -77,8 +74,8 @@ Watchdog::~Watchdog() {
   thread_.join();
 }
 
-void RunAt(Place place, const std::function<void()>& body) {
-  const Watchdog watchdog;
+void RunAt(Place place, const std::function<void()>& body, std::chrono::seconds patience) {
+  const Watchdog watchdog(patience);
   OpenProgramFile();
   if (place.plain_thread()) (void)GetStats();  // starts the default runtime, which stays
   const int descriptors = OpenDescriptors();
@@ -93,7 +90,7 @@ void RunAt(Place place, const std::function<void()>& body) {
 }
 
 bool EventuallyTrue(const std::function<bool()>& done) {
-  const auto until = std::chrono::steady_clock::now() + std::chrono::seconds(10) * kPatienceFactor;
+  const auto until = std::chrono::steady_clock::now() + kPatience / 6;
   while (!done()) {
     if (std::chrono::steady_clock::now() > until) return false;
     Yield();

@@ -29,14 +29,14 @@
 #include <thread>
 
 #include "gtest/gtest.h"
+#include "tests/support/scale.h"
 
 namespace csp {
 
-// Aborts the process, after a dump of all fibers, if it lives for longer than `patience` (more
-// under a sanitizer and in a soak test). No test may need it to pass.
+// Aborts the process, after a dump of all fibers, if it lives for longer than `patience`.
 class Watchdog {
  public:
-  explicit Watchdog(std::chrono::seconds patience = std::chrono::seconds(60));
+  explicit Watchdog(std::chrono::seconds patience = kPatience);
   ~Watchdog();
   Watchdog(const Watchdog&) = delete;
   Watchdog& operator=(const Watchdog&) = delete;
@@ -57,10 +57,11 @@ struct Place {
 
 // Runs `body` there, under a watchdog, and checks that nothing is left. An exception of `body`
 // fails the test.
-void RunAt(Place place, const std::function<void()>& body);
+void RunAt(Place place, const std::function<void()>& body,
+           std::chrono::seconds patience = kPatience);
 
-// Lets others run until `done`, and says whether it came to that within the watchdog's patience.
-// For conditions that must come true without anybody's help.
+// Lets others run until `done`, for a fraction of kPatience at most, and says whether it came to
+// that. For conditions that must come true without anybody's help.
 bool EventuallyTrue(const std::function<bool()>& done);
 
 class RuntimeTest : public testing::TestWithParam<Place> {
