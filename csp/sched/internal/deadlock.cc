@@ -6,6 +6,7 @@
 #include "csp/sched/dump.h"
 #include "csp/sched/internal/fiber_pool.h"
 #include "csp/sched/internal/runtimes.h"
+#include "csp/sched/internal/sanitizer.h"
 #include "csp/sched/internal/thread_record.h"
 #include "csp/sched/internal/worker.h"
 #include "csp/sched/runtime.h"
@@ -34,6 +35,8 @@ void NoteBaselineThreads() {
 
 bool EverythingWaits() {
   std::size_t accounted = baseline.load(std::memory_order_relaxed);
+  // ThreadSanitizer starts its thread together with the program's first.
+  if (kTsan && accounted == 0) accounted = 1;
   bool quiet = true;
   ForEachRuntime([&](Runtime& runtime) {
     const auto workers = static_cast<std::uint32_t>(runtime.worker_count());

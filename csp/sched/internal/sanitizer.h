@@ -27,6 +27,16 @@
 #include <sanitizer/tsan_interface.h>
 #endif
 
+// For functions that end a fiber without returning. TSan notes each function's entry and exit on
+// the fiber's shadow stack; entries without an exit would fill it as the stack is used again.
+#if !defined(CSP_TSAN)
+#define CSP_NO_TSAN
+#elif defined(__clang__)
+#define CSP_NO_TSAN __attribute__((disable_sanitizer_instrumentation))
+#else
+#define CSP_NO_TSAN __attribute__((no_sanitize("thread")))
+#endif
+
 namespace csp::internal {
 
 #ifdef CSP_ASAN

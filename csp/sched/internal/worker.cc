@@ -90,7 +90,7 @@ Departure Worker::Depart(Context& self, Runnable next) {
   return {point, this};
 }
 
-void Worker::SwitchAway(Fiber& finished, Runnable next) {
+CSP_NO_TSAN void Worker::SwitchAway(Fiber& finished, Runnable next) {
   const Departure departure = Depart(finished.context, next);
   finished_ = &finished;
   Leave(departure, /*ends=*/true);
@@ -147,7 +147,7 @@ void* Worker::AwaitPoint(Fiber& fiber) {
 
 // A fiber's bottom frame: runs tasks, one after another, until there is a started fiber to switch
 // to. A newborn of the same stack size is taken over without a switch.
-void Worker::FiberMain(transfer_t transfer) {
+CSP_NO_TSAN void Worker::FiberMain(transfer_t transfer) {
   auto* cargo = static_cast<Switch*>(transfer.data);
   Fiber& self = *static_cast<Worker*>(cargo)->arriving_;
   Worker* worker = Arrive(self.context, &self, transfer);
