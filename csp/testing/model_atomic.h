@@ -29,7 +29,8 @@ inline constexpr bool kModelled = true;
 // the same defaults.
 template <class T>
 class Atomic {
-  static_assert(std::is_trivially_copyable_v<T> && sizeof(T) <= sizeof(std::uint64_t),
+  static constexpr unsigned kSize = sizeof(T);  // NOLINT(bugprone-sizeof-expression): T may be U*
+  static_assert(std::is_trivially_copyable_v<T> && kSize <= sizeof(std::uint64_t),
                 "values travel as the bits of one word");
 
  public:
@@ -102,16 +103,16 @@ class Atomic {
 
   static std::uint64_t ToBits(T value) {
     std::uint64_t bits = 0;
-    std::memcpy(&bits, &value, sizeof(T));
+    std::memcpy(&bits, &value, kSize);
     return bits;
   }
   static T FromBits(std::uint64_t bits) {
     T value;
-    std::memcpy(&value, &bits, sizeof(T));
+    std::memcpy(&value, &bits, kSize);
     return value;
   }
 
-  model::AtomicRef Ref() const { return {&value_, &slot_, sizeof(T)}; }
+  model::AtomicRef Ref() const { return {&value_, &slot_, kSize}; }
 
   template <class F>
   T Update(model::ModelOp op, std::memory_order order, F f) {

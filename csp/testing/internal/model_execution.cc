@@ -221,8 +221,9 @@ void ModelExecution::Touches(const Action& action, std::vector<Touch>& touches) 
       touches.push_back({kEverything, true});
       break;
     case ModelOp::kRelax:
-      for (const Seen& seen : thread.seen)
+      for (const Seen& seen : thread.seen) {
         touches.push_back({memory_.address(seen.location), false});
+      }
       break;
     default:
       touches.push_back({thread.next_address, thread.next != ModelOp::kLoad});

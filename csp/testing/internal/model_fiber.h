@@ -53,9 +53,9 @@ class ModelFiber {
   PerThread per_thread_;
 
   // For AddressSanitizer, which follows stacks.
-  void* fake_stack_ = nullptr;
-  const void* resumer_stack_ = nullptr;
-  std::size_t resumer_stack_size_ = 0;
+  [[maybe_unused]] void* fake_stack_ = nullptr;
+  [[maybe_unused]] const void* resumer_stack_ = nullptr;
+  [[maybe_unused]] std::size_t resumer_stack_size_ = 0;
 };
 
 }  // namespace csp::testing::internal
