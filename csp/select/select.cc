@@ -35,7 +35,8 @@ constexpr ParkReason kReason{"Select", "select"};
 
 class Selection {
  public:
-  Selection(Case* const* cases, int count, Order order) : cases_(cases), order_(order) {
+  Selection(Case* const* cases, int count, Order order)
+      : cases_(cases), count_(static_cast<std::uint32_t>(count)), order_(order) {
     for (int i = 0; i < count; ++i) {
       if (cases[i] == nullptr || cases[i]->kind() == Case::Kind::kNever) continue;
       const std::uint64_t bit = std::uint64_t{1} << i;
@@ -82,8 +83,8 @@ class Selection {
   bool Arm(const Attempt& attempt) {
     armed_ = 0;
     std::uint64_t rest = live_ & ~last_;
-    // A random rotation is enough to break symmetry; declared order must be kept.
-    const int turn = order_ == Order::kFair ? static_cast<int>(RandomBelow(64)) : 0;
+    // A random first case is enough to break symmetry; declared order must be kept.
+    const int turn = order_ == Order::kFair ? static_cast<int>(RandomBelow(count_)) : 0;
     while (rest != 0) {
       const std::uint64_t turned = std::rotr(rest, turn);
       const int i = (std::countr_zero(turned) + turn) % 64;
@@ -163,6 +164,7 @@ class Selection {
   }
 
   Case* const* const cases_;
+  const std::uint32_t count_;
   const Order order_;
   std::uint64_t live_ = 0;  // take part
   std::uint64_t ask_ = 0;   // of them, those without a summary

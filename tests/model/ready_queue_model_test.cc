@@ -45,8 +45,8 @@ class Scene {
   }
 
   // Owner. False: nothing there.
-  bool Pop(bool newborn_first = false, bool slot_last = false) {
-    const Runnable next = queue.Pop(newborn_first, slot_last);
+  bool Pop(ReadyQueue::Favour favour = ReadyQueue::Favour::kNone, bool slot_last = false) {
+    const Runnable next = queue.Pop(favour, slot_last);
     if (next.fiber != nullptr) Take(1, next.fiber);
     if (next.task != nullptr) Take(1, next.task);
     return static_cast<bool>(next);
@@ -115,7 +115,7 @@ TEST_P(ReadyQueueModelTest, OwnerAgainstAThief) {
   bool stolen = false;
   Explore(3, [&](ModelRun& run, Scene& scene) {
     run.Thread("owner", [&] {
-      scene.queue.PushBack(scene.Pushed(0));
+      scene.queue.PushYielded(scene.Pushed(0));
       scene.queue.PushNext(scene.Pushed(1));
       scene.queue.PushNewborn(scene.Born(4));
       scene.Pop();
@@ -123,7 +123,7 @@ TEST_P(ReadyQueueModelTest, OwnerAgainstAThief) {
     });
     run.Thread("thief", [&] {
       ReadyQueue::Loot loot;
-      scene.queue.StealFibers(loot);
+      scene.queue.StealYielded(loot);
       scene.Keep(2, loot);
     });
     run.Join();
@@ -135,16 +135,16 @@ TEST_P(ReadyQueueModelTest, OwnerAgainstAThief) {
 
 TEST_P(ReadyQueueModelTest, TwoThieves) {
   Explore(2, [](ModelRun& run, Scene& scene) {
-    scene.queue.PushBack(scene.Pushed(0));
-    scene.queue.PushBack(scene.Pushed(1));
+    scene.queue.PushYielded(scene.Pushed(0));
+    scene.queue.PushYielded(scene.Pushed(1));
     run.Thread("owner", [&] {
-      scene.queue.PushBack(scene.Pushed(2));
+      scene.queue.PushYielded(scene.Pushed(2));
       scene.Pop();
     });
     for (const int thief : {2, 3}) {
       run.Thread("thief", [&scene, thief] {
         ReadyQueue::Loot loot;
-        scene.queue.StealFibers(loot);
+        scene.queue.StealYielded(loot);
         scene.Keep(thief, loot);
       });
     }
@@ -185,7 +185,9 @@ TEST_P(ReadyQueueModelTest, AWatcherSeesWhatMoves) {
   Explore(-1, [](ModelRun& run, Scene& scene) {
     scene.queue.PushNext(scene.Pushed(0));
     scene.queue.PushNewborn(scene.Born(4));
-    run.Thread("owner", [&] { scene.Pop(true, true); });  // the newborn; the other stays
+    run.Thread("owner", [&] {
+      scene.Pop(ReadyQueue::Favour::kNewborn, true);
+    });  // the newborn; the other stays
     run.Thread("watcher", [&] {
       HeavyBarrier();
       run.Check(!scene.queue.LooksEmpty(), "looks empty, though a fiber is there all the time");
@@ -206,7 +208,7 @@ TEST_P(ReadyQueueModelTest, AWatcherSeesWhatIsPushed) {
         if (how == 0) scene.queue.PushBack(scene.Pushed(0));
         if (how == 1) scene.queue.PushNext(scene.Pushed(0));
         if (how == 2) scene.queue.PushNewborn(scene.Born(4));
-        if (how == 3) scene.queue.PushBehindAll(scene.Pushed(0));
+        if (how == 3) scene.queue.PushYielded(scene.Pushed(0));
         LightBarrier();
         owner_saw = sleeps.load(std::memory_order_relaxed);
       });

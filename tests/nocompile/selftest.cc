@@ -18,7 +18,7 @@ void Valid() {
 void Case() { NeedsClass<int>(); }
 #endif
 
-#ifdef NO_SUCH_NAME  // expect: 'Nothing' is not a member of 'csp' | no member
+#ifdef NO_SUCH_NAME  // expect: 'Nothing' is not a member of 'csp' | no member \
                      // named 'Nothing' in namespace 'csp'
 auto* f = &csp::Nothing;
 #endif

@@ -12,6 +12,7 @@
 #include <memory>
 #include <set>
 #include <string>
+#include <system_error>
 #include <vector>
 
 #include "csp/base/panic.h"
@@ -209,17 +210,22 @@ TEST(FiberMemoryTest, AHundredThousandParkedFibersWithGuards) {
 
 // Under mlockall no guard can be installed by madvise.
 void ParkUnderMlockall() {
-  if (mlockall(MCL_FUTURE) != 0) std::_Exit(77);
-  std::_Exit(csp::Run(
-      [] {
-        const int mappings = Mappings();
-        Event gate;
-        ParkMany(200, gate);
-        if (Mappings() < mappings + 200) return 1;
-        gate.Set();
-        return 0;
-      },
-      {.workers = 1, .main_stack_size = 64 << 10}));
+  constexpr int kMayNot = 77;
+  if (mlockall(MCL_FUTURE) != 0) std::_Exit(kMayNot);
+  try {
+    std::_Exit(csp::Run(
+        [] {
+          const int mappings = Mappings();
+          Event gate;
+          ParkMany(200, gate);
+          if (Mappings() < mappings + 200) return 1;
+          gate.Set();
+          return 0;
+        },
+        {.workers = 1, .main_stack_size = 64 << 10}));
+  } catch (const std::system_error&) {  // RLIMIT_MEMLOCK does not allow for a thread's stack
+    std::_Exit(kMayNot);
+  }
 }
 
 TEST(FiberMemoryTest, FallsBackToMprotect) {
@@ -258,8 +264,11 @@ void ExhaustTheAddressSpace(int workers) {
           }));
           if (i % 16 == 0) SleepFor(absl::Microseconds(1));
         }
-        SleepFor(absl::Milliseconds(10));
-        for (Task<int>& task : tasks) failed += task.done() ? 1 : 0;
+        do {  // until each has parked or failed
+          Yield();
+          failed = 0;
+          for (Task<int>& task : tasks) failed += task.done() ? 1 : 0;
+        } while (*parked + failed < static_cast<int>(tasks.size()));
         if (failed == 0 || *parked == 0) return 1;
         gate->Set();
         int joined = 0;

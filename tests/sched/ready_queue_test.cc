@@ -39,13 +39,13 @@ class Fibers {
   std::vector<Fiber*> all_;
 };
 
-Runnable Pop(ReadyQueue& queue) { return queue.Pop(false, false); }
+Runnable Pop(ReadyQueue& queue) { return queue.Pop(ReadyQueue::Favour::kNone, false); }
 
 TEST(ReadyQueueTest, Empty) {
   ReadyQueue queue;
   EXPECT_TRUE(queue.LooksEmpty());
   EXPECT_FALSE(Pop(queue));
-  EXPECT_FALSE(queue.Pop(true, true));
+  EXPECT_FALSE(queue.Pop(ReadyQueue::Favour::kNewborn, true));
   EXPECT_EQ(queue.PopOldestNewborn(), nullptr);
 }
 
@@ -73,9 +73,9 @@ TEST(ReadyQueueTest, NewbornFirst) {
   queue.PushBack(fibers[0]);
   queue.PushNewborn(&task);
   queue.PushNext(fibers[1]);
-  EXPECT_EQ(queue.Pop(true, false).fiber, fibers[1]);  // the slot is before all
-  EXPECT_EQ(queue.Pop(true, false).task, &task);
-  EXPECT_EQ(queue.Pop(true, false).fiber, fibers[0]);
+  EXPECT_EQ(queue.Pop(ReadyQueue::Favour::kNewborn, false).task, &task);  // before the slot, too
+  EXPECT_EQ(queue.Pop(ReadyQueue::Favour::kNewborn, false).fiber, fibers[1]);
+  EXPECT_EQ(queue.Pop(ReadyQueue::Favour::kNewborn, false).fiber, fibers[0]);
 }
 
 TEST(ReadyQueueTest, SlotLast) {
@@ -84,7 +84,40 @@ TEST(ReadyQueueTest, SlotLast) {
   queue.PushBack(fibers[0]);
   queue.PushBack(fibers[1]);
   queue.PushNext(fibers[2]);
-  for (const int i : {0, 1, 2}) EXPECT_EQ(queue.Pop(false, true).fiber, fibers[i]);
+  for (const int i : {0, 1, 2})
+    EXPECT_EQ(queue.Pop(ReadyQueue::Favour::kNone, true).fiber, fibers[i]);
+}
+
+TEST(ReadyQueueTest, WhoYieldsComesLastUnlessItIsItsTurn) {
+  const Fibers fibers(4);
+  FakeTask task;
+  ReadyQueue queue;
+  queue.PushYielded(fibers[0]);
+  queue.PushYielded(fibers[1]);
+  EXPECT_FALSE(queue.LooksEmpty());
+  queue.PushBack(fibers[2]);
+  queue.PushBack(fibers[3]);
+  queue.PushNewborn(&task);
+  EXPECT_EQ(Pop(queue).fiber, fibers[2]);
+  EXPECT_EQ(queue.Pop(ReadyQueue::Favour::kYielded, false).fiber, fibers[0]);
+  EXPECT_EQ(Pop(queue).fiber, fibers[3]);
+  EXPECT_EQ(Pop(queue).task, &task);
+  EXPECT_EQ(Pop(queue).fiber, fibers[1]);
+  EXPECT_TRUE(queue.LooksEmpty());
+}
+
+TEST(ReadyQueueTest, AThiefTakesHalfOfThoseWhoYielded) {
+  const Fibers fibers(4);
+  ReadyQueue queue;
+  for (int i = 0; i < 3; ++i) queue.PushYielded(fibers[i]);
+  queue.PushBack(fibers[3]);
+  ReadyQueue::Loot loot;
+  queue.StealYielded(loot);
+  EXPECT_EQ(loot.count, 2U);
+  EXPECT_EQ(loot.fibers.PopFront(), fibers[0]);
+  EXPECT_EQ(loot.fibers.PopFront(), fibers[1]);
+  EXPECT_EQ(queue.yielded_count(), 1U);
+  for (const int i : {3, 2}) EXPECT_EQ(Pop(queue).fiber, fibers[i]);
 }
 
 TEST(ReadyQueueTest, TheOldestNewborn) {
@@ -180,7 +213,7 @@ TEST(ReadyQueueTest, NothingIsLostOrGotTwice) {
         if (random() % 2 == 0) {
           queue.StealSince(before, random() % 2 == 0, loot);
         } else {
-          queue.StealFibers(loot);
+          queue.StealYielded(loot);
         }
         before = queue.Look();
         if (loot.count == 0) continue;
@@ -195,16 +228,19 @@ TEST(ReadyQueueTest, NothingIsLostOrGotTwice) {
   const auto push = [&](Runnable what) {
     if (what.task != nullptr) {
       queue.PushNewborn(what.task);
-    } else if (random() % 2 == 0) {
+    } else if (const auto how = random() % 3; how == 0) {
       queue.PushNext(what.fiber);
-    } else {
+    } else if (how == 1) {
       queue.PushBack(what.fiber);
+    } else {
+      queue.PushYielded(what.fiber);
     }
   };
   for (int i = 0; i < kFibers; ++i) push({fibers[i], nullptr});
   for (FakeTask& task : tasks) push({nullptr, &task});
   for (int i = 0; i < Rounds(200'000); ++i) {
-    if (Runnable next = queue.Pop(random() % 4 == 0, random() % 8 == 0)) push(next);
+    if (Runnable next = queue.Pop(static_cast<ReadyQueue::Favour>(random() % 3), random() % 8 == 0))
+      push(next);
     if (i % 16 == 0) {
       const std::lock_guard lock(mu);
       while (Runnable next = Pop(returned)) push(next);

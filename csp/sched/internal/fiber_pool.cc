@@ -29,6 +29,17 @@ constexpr std::size_t kFiberSize = RoundUp(sizeof(Fiber), kCacheLine);
 // without and 57 with. All still fits into the one page that a parked fiber touches.
 constexpr std::size_t kColours = 32;
 
+// True if the address space is not quite used up. Stacks leave some for everybody else: the program
+// is to fail by a task that does not start, not by the next allocation anywhere.
+bool HasHeadroom() {
+  constexpr std::size_t kHeadroom = std::size_t{32} << 20;
+  void* probe =
+      mmap(nullptr, kHeadroom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  if (probe == MAP_FAILED) return false;
+  munmap(probe, kHeadroom);
+  return true;
+}
+
 }  // namespace
 
 std::uint8_t StackClassFor(std::size_t size) {
@@ -166,6 +177,10 @@ FiberPool::Slab* FiberPool::MapSlab(std::uint8_t stack_class) {
     void* base = mmap(nullptr, stacks * stride, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (base == MAP_FAILED) continue;
+    if (!HasHeadroom()) {
+      munmap(base, stacks * stride);
+      return nullptr;
+    }
     // A huge page would make every parked fiber cost 2 MiB.
     madvise(base, stacks * stride, MADV_NOHUGEPAGE);
     auto* slab = new (std::nothrow) Slab;

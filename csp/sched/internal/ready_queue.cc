@@ -34,9 +34,12 @@ void ReadyQueue::StealSince(const Sight& before, bool slot_too, Loot& loot) {
   lock_.LeaveAsVisitor();
 }
 
-void ReadyQueue::StealFibers(Loot& loot) {
+void ReadyQueue::StealYielded(Loot& loot) {
   lock_.EnterAsVisitor();
-  TakeFibers(pushed_.value() - popped_.value(), loot);
+  const std::size_t count = yielded_count();
+  const std::size_t take = std::min<std::size_t>(count - count / 2, kMostLoot);
+  for (; loot.count < take; ++loot.count) loot.fibers.PushBack(yielded_.PopFront());
+  yielded_count_.store(count - take, std::memory_order_relaxed);
   lock_.LeaveAsVisitor();
 }
 

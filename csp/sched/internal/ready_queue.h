@@ -6,6 +6,8 @@
 //
 //   slot       the fiber that the running one woken last: it runs next, while the cache is warm
 //   fibers     first in, first out
+//   yielded    fibers that gave way by themselves, behind all others; now and then one of them goes
+//              first, so that they are not starved by fibers that wake each other
 //   newborns   tasks that have not started. The owner starts the newest: depth first, so that a
 //              tree of tasks needs as many stacks as it is deep. Thieves take the oldest, which in
 //              a tree is the largest.
@@ -59,11 +61,11 @@ class ReadyQueue {
     lock_.LeaveAsOwner();
   }
 
-  // `fiber` gives way to all that are ready now, newborns included: as many of them go first.
-  void PushBehindAll(Fiber* fiber) {
+  // `fiber` gives way by itself.
+  void PushYielded(Fiber* fiber) {
     lock_.EnterAsOwner();
-    Append(fiber);
-    newborn_turns_ = newborn_count();
+    yielded_.PushBack(fiber);
+    yielded_count_.store(yielded_count() + 1, std::memory_order_relaxed);
     lock_.LeaveAsOwner();
   }
 
@@ -74,11 +76,13 @@ class ReadyQueue {
     lock_.LeaveAsOwner();
   }
 
-  // The next to run. `newborn_first`: a newborn goes before fibers that have been woken otherwise
-  // than last. `slot_last`: the slot has had its share of turns.
-  Runnable Pop(bool newborn_first, bool slot_last) {
+  // Whose turn it is for once, before its usual place in the order.
+  enum class Favour { kNone, kNewborn, kYielded };
+
+  // The next to run. `slot_last`: the slot has had its share of turns.
+  Runnable Pop(Favour favour, bool slot_last) {
     lock_.EnterAsOwner();
-    const Runnable next = PopLocked(newborn_first, slot_last);
+    const Runnable next = PopLocked(favour, slot_last);
     lock_.LeaveAsOwner();
     return next;
   }
@@ -114,14 +118,15 @@ class ReadyQueue {
   }
   bool LooksEmpty() const {
     return slot_.load(std::memory_order_seq_cst) == nullptr && pushed_.value() == popped_.value() &&
-           newborn_count() == 0;
+           newborn_count() == 0 && yielded_count() == 0;
   }
 
   // Takes up to half of what was there at `before` and still is: the slot if `slot_too`, else
   // fibers, else newborns.
   void StealSince(const Sight& before, bool slot_too, Loot& loot);
-  // Takes up to half of the fibers.
-  void StealFibers(Loot& loot);
+  // Takes up to half of the fibers that gave way by themselves.
+  void StealYielded(Loot& loot);
+  std::size_t yielded_count() const { return yielded_count_.load(std::memory_order_relaxed); }
 
   template <class Visit>
   void ForEachNewborn(Visit visit) {
@@ -157,7 +162,18 @@ class ReadyQueue {
     oldest_newborn_.store(newborns_.front(), std::memory_order_relaxed);
   }
 
-  Runnable PopLocked(bool newborn_first, bool slot_last) {
+  Fiber* TakeYielded() {
+    Fiber* fiber = yielded_.PopFront();
+    if (fiber != nullptr) yielded_count_.store(yielded_count() - 1, std::memory_order_relaxed);
+    return fiber;
+  }
+
+  Runnable PopLocked(Favour favour, bool slot_last) {
+    if (favour == Favour::kNewborn) {
+      if (TaskRecord* task = TakeNewest()) return {nullptr, task};
+    } else if (favour == Favour::kYielded) {
+      if (Fiber* fiber = TakeYielded()) return {fiber, nullptr};
+    }
     if (Fiber* fiber = slot_.load(std::memory_order_relaxed)) {
       // In both places rather than in none: nobody tells a watcher of what only moves, so it must
       // see it at each moment. Release: LooksEmpty, if it finds the slot empty, finds it counted.
@@ -165,12 +181,9 @@ class ReadyQueue {
       slot_.store(nullptr, std::memory_order_release);
       if (!slot_last) return {fiber, nullptr};
     }
-    if (newborn_first || newborn_turns_ > 0) {
-      if (newborn_turns_ > 0) --newborn_turns_;
-      if (TaskRecord* task = TakeNewest()) return {nullptr, task};
-    }
     if (Fiber* fiber = TakeFirst()) return {fiber, nullptr};
-    return {nullptr, TakeNewest()};
+    if (TaskRecord* task = TakeNewest()) return {nullptr, task};
+    return {TakeYielded(), nullptr};
   }
 
   void TakeFibers(std::uint64_t waiting, Loot& loot);
@@ -178,11 +191,12 @@ class ReadyQueue {
   alignas(kCacheLine) OwnedLock lock_;
   Atomic<Fiber*> slot_{nullptr};
   FiberList fibers_;
+  FiberList yielded_;
+  Atomic<std::size_t> yielded_count_{0};
   Counter pushed_;
   Counter popped_;
   IntrusiveList<TaskRecord> newborns_;
   Atomic<std::size_t> newborn_count_{0};
-  std::size_t newborn_turns_ = 0;  // how many newborns go before the fibers
   Atomic<const TaskRecord*> oldest_newborn_{nullptr};
 };
 

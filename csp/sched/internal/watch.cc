@@ -142,8 +142,8 @@ void Worker::StealFrom(Worker& victim, const Sighting& before, ReadyQueue::Loot&
   // The slot is for when the victim's running fiber suspends, which is about to happen; unless it
   // has not for a whole nap.
   const bool stuck = victim.ticks_.value() == before.ticks;
-  if (victim.yields_.value() != before.yields && now.pushed != now.popped) {
-    victim.ready_.StealFibers(loot);
+  if (victim.yields_.value() != before.yields && victim.ready_.yielded_count() != 0) {
+    victim.ready_.StealYielded(loot);
   } else if ((stuck && before.ready.slot != nullptr && now.slot == before.ready.slot) ||
              before.ready.pushed > now.popped ||
              (now.oldest_newborn != nullptr && now.oldest_newborn == before.ready.oldest_newborn)) {

@@ -62,7 +62,7 @@ Departure Worker::Yield(Fiber& self, bool voluntary) {
   } else {
     if (voluntary) {
       yields_.Add();
-      ready_.PushBehindAll(&self);
+      ready_.PushYielded(&self);
     } else {
       ready_.PushBack(&self);
     }
@@ -141,6 +141,7 @@ void* Worker::AwaitPoint(Fiber& fiber) {
     inbox_.Push(&fiber);
   } else {
     PushReady(&fiber);
+    AfterLocalPush();  // while in hand it was nowhere
   }
   return nullptr;
 }
@@ -252,7 +253,10 @@ Runnable Worker::Next() {
     if (Runnable next = TakePinned(tick)) return next;
   }
   const bool slot_last = tick % kSlotBudget == kSlotBudget / 2 + 1;  // never when others come first
-  if (Runnable next = ready_.Pop(tick % kNewbornEvery == 0, slot_last)) return next;
+  const ReadyQueue::Favour favour = tick % kFavourEvery != 0       ? ReadyQueue::Favour::kNone
+                                    : tick / kFavourEvery % 2 == 0 ? ReadyQueue::Favour::kNewborn
+                                                                   : ReadyQueue::Favour::kYielded;
+  if (Runnable next = ready_.Pop(favour, slot_last)) return next;
   if (!inbox_.empty()) [[unlikely]] {
     if (Runnable next = TakePinned(tick)) return next;
   }
@@ -291,16 +295,13 @@ Runnable Worker::TakeGlobal(std::size_t limit) {
   if (global.empty()) return {};
   Fiber* fibers[kMaintainEvery];
   const std::size_t count = global.PopFibers(fibers, limit);
-  for (std::size_t i = 1; i < count; ++i) PushReady(fibers[i]);
-  if (count > 0) {
-    // Tasks that foreign threads spawned take turns with fibers that they woke.
-    if (TaskRecord* task = global.PopTask()) {
-      PushReady(fibers[0]);
-      return {nullptr, task};
-    }
-    return {fibers[0], nullptr};
-  }
-  return {nullptr, global.PopTask()};
+  // Tasks that foreign threads spawned take turns with fibers that they woke.
+  TaskRecord* task = global.PopTask();
+  const std::size_t runs_now = task == nullptr && count > 0 ? 1 : 0;
+  for (std::size_t i = runs_now; i < count; ++i) PushReady(fibers[i]);
+  // While in hand they were nowhere: a watcher may have looked and gone to sleep.
+  if (count > runs_now) AfterLocalPush();
+  return {runs_now == 1 ? fibers[0] : nullptr, task};
 }
 
 void Worker::Spawn(TaskRecord* task) {

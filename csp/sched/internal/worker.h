@@ -1,11 +1,10 @@
 // A worker: one thread that runs fibers. What it runs next, in this order:
 //
 //   1. every kMaintainEvery switches: timers, the global queue, the oldest newborn, the poller
-//   2. the LIFO slot: the fiber that the running one has just woken (all but every kSlotBudget-th
-//   time)
-//   3. every kNewbornEvery switches: the newest newborn
+//   2. every kFavourEvery switches, in turn: the newest newborn, a fiber that has yielded
+//   3. the LIFO slot: the fiber that the running one has just woken (but every kSlotBudget-th time)
 //   4. other fibers, oldest first
-//   5. newborns, newest first
+//   5. newborns, newest first; then fibers that have yielded, oldest first
 //   6. the inbox and the global queue
 //   7. what others have had waiting for too long (watch.cc)
 //
@@ -113,7 +112,7 @@ class Worker : public Switch {
   };
 
   static constexpr std::uint32_t kMaintainEvery = 32;
-  static constexpr std::uint32_t kNewbornEvery = 16;
+  static constexpr std::uint32_t kFavourEvery = 8;
   static constexpr std::uint32_t kOldestNewbornEvery = 4096;
   static constexpr std::uint32_t kCoarseNowEvery = 256;
   static constexpr std::uint32_t kSlotBudget = 32;
