@@ -7,7 +7,7 @@
 //
 //   level      who wakes the watcher          used
 //   kAwake     nobody needs to                it looks at the queues again before it sleeps
-//   kNapping   foreign threads                for 20 us, while busy workers show work
+//   kNapping   foreign threads                for 20 to 80 us, while busy workers show work
 //   kSleeping  any push, also a local one     when no queue shows anything
 //
 // So pushing to one's own worker wakes nobody as long as the watcher naps: two fibers that talk

@@ -18,10 +18,14 @@
 namespace csp::internal {
 namespace {
 
-constexpr absl::Duration kNap = absl::Microseconds(20);
+// Short at first, for work that has just been left waiting; longer where nothing was found: each nap
+// costs the machine some microseconds, and the busy workers a look into their queues.
+absl::Duration NapLength(int fruitless) {
+  return absl::Microseconds(fruitless == 0 ? 20 : fruitless == 1 ? 40 : 80);
+}
 
 // So many naps that found nothing, and the watcher sleeps until it is woken by the next push.
-constexpr int kNapsBeforeSleep = 50;
+constexpr int kNapsBeforeSleep = 16;
 
 }  // namespace
 
@@ -71,7 +75,7 @@ Runnable Worker::Watch() {
     // What foreign threads push needs the second look in either case.
     if (inbox_.size() == 0 && runtime_.inject().size() == 0) {
       if (napping) {
-        runtime_.Nap(std::min(until, DeadlineAfter(NowNanos(), kNap)));
+        runtime_.Nap(std::min(until, DeadlineAfter(NowNanos(), NapLength(fruitless))));
       } else if (Quiet(until)) {
         runtime_.SleepUntil(until, all_idle);
       }
