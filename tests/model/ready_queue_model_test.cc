@@ -32,6 +32,7 @@ class Scene {
     for (int i = 0; i < 4; ++i) {
       run.Name(fibers_.emplace_back(nullptr, 0), "fiber");
       run.Name(tasks_[i], "task");
+      tasks_[i].number = static_cast<std::uint64_t>(i) + 1;
     }
   }
 

@@ -16,6 +16,10 @@ namespace {
 
 class FakeTask final : public TaskRecord {
  public:
+  FakeTask() {
+    static std::uint64_t last = 0;
+    number = ++last;
+  }
   void Run() noexcept override {}
   void Fail(std::exception_ptr) noexcept override {}
   void Finished() noexcept override {}
@@ -124,12 +128,12 @@ TEST(ReadyQueueTest, TheOldestNewborn) {
   FakeTask tasks[3];
   ReadyQueue queue;
   for (FakeTask& task : tasks) queue.PushNewborn(&task);
-  EXPECT_EQ(queue.Look().oldest_newborn, &tasks[0]);
+  EXPECT_EQ(queue.Look().oldest_newborn, tasks[0].number);
   EXPECT_EQ(queue.PopOldestNewborn(), &tasks[0]);
-  EXPECT_EQ(queue.Look().oldest_newborn, &tasks[1]);
+  EXPECT_EQ(queue.Look().oldest_newborn, tasks[1].number);
   EXPECT_EQ(Pop(queue).task, &tasks[2]);
   EXPECT_EQ(queue.PopOldestNewborn(), &tasks[1]);
-  EXPECT_EQ(queue.Look().oldest_newborn, nullptr);
+  EXPECT_EQ(queue.Look().oldest_newborn, 0U);
 }
 
 TEST(ReadyQueueTest, AThiefTakesHalfOfWhatWasThereBefore) {

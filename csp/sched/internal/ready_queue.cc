@@ -25,7 +25,8 @@ void ReadyQueue::StealSince(const Sight& before, bool slot_too, Loot& loot) {
     loot.count = 1;
   } else if (before.pushed > popped_.value()) {
     TakeFibers(before.pushed - popped_.value(), loot);
-  } else if (before.oldest_newborn != nullptr && newborns_.front() == before.oldest_newborn) {
+  } else if (before.oldest_newborn != 0 && !newborns_.empty() &&
+             newborns_.front()->number == before.oldest_newborn) {
     const std::size_t count = newborn_count();
     const std::size_t take = std::min<std::size_t>(count - count / 2, kMostLoot);
     for (; loot.count < take; ++loot.count) loot.newborns.PushBack(newborns_.PopFront());

@@ -110,7 +110,7 @@ class ReadyQueue {
     std::uint64_t pushed = 0;
     std::uint64_t popped = 0;
     const Fiber* slot = nullptr;
-    const TaskRecord* oldest_newborn = nullptr;
+    std::uint64_t oldest_newborn = 0;  // its number, 0 if there is none
   };
   Sight Look() const {
     return {pushed_.value(), popped_.value(), slot_.load(std::memory_order_relaxed),
@@ -159,7 +159,9 @@ class ReadyQueue {
   std::size_t newborn_count() const { return newborn_count_.load(std::memory_order_relaxed); }
   void NoteNewborns(std::size_t count) {
     newborn_count_.store(count, std::memory_order_relaxed);
-    oldest_newborn_.store(newborns_.front(), std::memory_order_relaxed);
+    // Its number, not its address: the next task may have the same.
+    oldest_newborn_.store(newborns_.empty() ? 0 : newborns_.front()->number,
+                          std::memory_order_relaxed);
   }
 
   Fiber* TakeYielded() {
@@ -197,7 +199,7 @@ class ReadyQueue {
   Counter popped_;
   IntrusiveList<TaskRecord> newborns_;
   Atomic<std::size_t> newborn_count_{0};
-  Atomic<const TaskRecord*> oldest_newborn_{nullptr};
+  Atomic<std::uint64_t> oldest_newborn_{0};
 };
 
 }  // namespace csp::internal

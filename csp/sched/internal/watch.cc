@@ -150,7 +150,7 @@ void Worker::StealFrom(Worker& victim, const Sighting& before, ReadyQueue::Loot&
     victim.ready_.StealYielded(loot);
   } else if ((stuck && before.ready.slot != nullptr && now.slot == before.ready.slot) ||
              before.ready.pushed > now.popped ||
-             (now.oldest_newborn != nullptr && now.oldest_newborn == before.ready.oldest_newborn)) {
+             (now.oldest_newborn != 0 && now.oldest_newborn == before.ready.oldest_newborn)) {
     victim.ready_.StealSince(before.ready, stuck, loot);
   }
 }
