@@ -2,6 +2,8 @@
 #ifndef CSP_SCHED_INTERNAL_SANITIZER_H_
 #define CSP_SCHED_INTERNAL_SANITIZER_H_
 
+#include <cstddef>
+
 #if defined(__SANITIZE_ADDRESS__)
 #define CSP_ASAN 1
 #elif defined(__has_feature)
@@ -22,6 +24,9 @@
 #include <sanitizer/asan_interface.h>
 #include <sanitizer/common_interface_defs.h>
 #include <sanitizer/lsan_interface.h>
+#include <sys/mman.h>
+
+#include <cstring>
 #endif
 #ifdef CSP_TSAN
 #include <sanitizer/tsan_interface.h>
@@ -49,6 +54,26 @@ inline constexpr bool kTsan = true;
 #else
 inline constexpr bool kTsan = false;
 #endif
+
+// A stack that has served, and one that is about to serve. Under ASan a free stack may not be
+// touched; and it is emptied, since LeakSanitizer takes all stacks for roots, and what only a dead
+// frame points to has leaked.
+inline void BuryStack([[maybe_unused]] const char* low, [[maybe_unused]] std::size_t size) {
+#ifdef CSP_ASAN
+  constexpr std::size_t kPage = 4096;
+  auto* bottom = const_cast<char*>(low);
+  const std::size_t pages = size / kPage * kPage;
+  ASAN_UNPOISON_MEMORY_REGION(low, size);
+  madvise(bottom, pages, MADV_DONTNEED);
+  std::memset(bottom + pages, 0, size - pages);
+  ASAN_POISON_MEMORY_REGION(low, size);
+#endif
+}
+inline void RaiseStack([[maybe_unused]] const char* low, [[maybe_unused]] std::size_t size) {
+#ifdef CSP_ASAN
+  ASAN_UNPOISON_MEMORY_REGION(low, size);
+#endif
+}
 
 }  // namespace csp::internal
 

@@ -155,7 +155,8 @@ CSP_NO_TSAN void Worker::FiberMain(transfer_t transfer) {
   for (;;) {
     worker = RunTask(self);
     const Runnable next = worker->Next();
-    if (next.task == nullptr || next.task->stack_class != self.stack_class()) {
+    // (Under ASan each task begins on a clean stack, see BuryStack.)
+    if (kAsan || next.task == nullptr || next.task->stack_class != self.stack_class()) {
       worker->SwitchAway(self, next);
     }
     self.Bind(next.task, &worker->runtime_);
@@ -188,6 +189,7 @@ Fiber* Worker::Start(TaskRecord* task) {
     failed_.PushBack(task);
     return nullptr;
   }
+  RaiseStack(fiber->stack_low(), fiber->stack_size());
   fiber->Bind(task, &runtime_);
   PrepareContext(fiber->context, fiber, &Worker::FiberMain);
   return fiber;
@@ -217,9 +219,7 @@ Fiber* Worker::TakeStack(std::uint8_t stack_class) {
 }
 
 void Worker::KeepStack(Fiber* fiber) {
-#ifdef CSP_ASAN
-  ASAN_UNPOISON_MEMORY_REGION(fiber->stack_low(), fiber->stack_size());
-#endif
+  BuryStack(fiber->stack_low(), fiber->stack_size());
   if (fiber->stack_class() != runtime_.default_stack_class()) {
     fiber->next = nullptr;
     FiberPool::Get().Release(fiber);
