@@ -151,30 +151,39 @@ TEST(FiberPoolTest, TrimGivesThePagesBackAndTheStackMayBeUsedAgain) {
 
 // --- In a runtime.
 
-// Starts `count` tasks that wait for `gate`, and returns when they do.
-void ParkMany(int count, Event& gate) {
-  std::atomic<int> parked{0};
-  for (int i = 0; i < count; ++i) {
-    Go([&] {
-      ++parked;
-      gate.Wait();
-    });
-    if (i % 1000 == 0) Yield();
+// So many fibers that wait, from the end of construction to the beginning of destruction.
+class Parked {
+ public:
+  explicit Parked(int count) {
+    std::atomic<int> parked{0};
+    for (int i = 0; i < count; ++i) {
+      tasks_.push_back(Go([this, &parked] {
+        ++parked;
+        gate_.Wait();
+      }));
+      if (i % 1000 == 0) Yield();
+    }
+    EXPECT_TRUE(EventuallyTrue([&] { return parked == count; }));
   }
-  ASSERT_TRUE(EventuallyTrue([&] { return parked == count; }));
-}
+  ~Parked() {
+    gate_.Set();
+    for (Task<void>& task : tasks_) task.Join();
+  }
+
+ private:
+  Event gate_;
+  std::vector<Task<void>> tasks_;
+};
 
 TEST(FiberMemoryTest, ComesBackAfterASpike) {
   if (kAsan || kTsan) GTEST_SKIP() << "their shadow memory stays";
   csp::Run(
       [] {
         const long before = ResidentKilobytes();
-        Event gate;
-        ParkMany(20'000, gate);
+        auto parked = std::make_unique<Parked>(20'000);
         const long spike = ResidentKilobytes();
         EXPECT_GE(spike - before, 20'000 * 4);
-        gate.Set();
-        EXPECT_TRUE(EventuallyTrue([] { return GetStats().tasks_finished == 20'000; }));
+        parked.reset();
         for (int i = 0; i < 100 && ResidentKilobytes() > before + (spike - before) / 4; ++i) {
           SleepFor(absl::Milliseconds(10));  // idle: then the runtime tidies up
         }
@@ -195,15 +204,13 @@ TEST(FiberMemoryTest, AHundredThousandParkedFibersWithGuards) {
   csp::Run(
       [] {
         const int mappings = Mappings();
-        Event gate;
-        ParkMany(100'000, gate);
+        const Parked parked(100'000);
         EXPECT_LE(Mappings(), mappings + 3000);
         int guarded = 0;
         FiberPool::Get().ForEachHot([&](Fiber* fiber) {
           guarded += FiberPool::Get().FindByGuard(fiber->stack_low() - 1) == fiber ? 1 : 0;
         });
         EXPECT_GE(guarded, 100'000);
-        gate.Set();
       },
       {.workers = 2});
 }
@@ -216,11 +223,8 @@ void ParkUnderMlockall() {
     std::_Exit(csp::Run(
         [] {
           const int mappings = Mappings();
-          Event gate;
-          ParkMany(200, gate);
-          if (Mappings() < mappings + 200) return 1;
-          gate.Set();
-          return 0;
+          const Parked parked(200);
+          return Mappings() < mappings + 200 ? 1 : 0;
         },
         {.workers = 1, .main_stack_size = 64 << 10}));
   } catch (const std::system_error&) {  // RLIMIT_MEMLOCK does not allow for a thread's stack

@@ -1,5 +1,6 @@
 #include "csp/task/go.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -37,7 +38,7 @@ TEST_P(GoTest, StackSizesAreRoundedUpOrRefused) {
          {std::size_t{1}, std::size_t{4096}, std::size_t{4097}, std::size_t{8} << 10,
           std::size_t{12345}, std::size_t{16} << 10, std::size_t{100'000}, std::size_t{1} << 20,
           std::size_t{1} << 30}) {
-      const std::size_t usable = size * 3 / 4;
+      const std::size_t usable = std::max<std::size_t>(size * 3 / 4, 2);
       EXPECT_EQ(Go({.stack_size = size}, [=] { return UseStack(usable); }).Join(), 3) << size;
     }
     for (const std::size_t size : {std::size_t{0}, SIZE_MAX, (std::size_t{1} << 30) + 1}) {
