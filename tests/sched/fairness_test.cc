@@ -154,11 +154,12 @@ TEST_P(FairnessTest, NeitherDoesItWithAFullGlobalQueue) {
       }
     });
     std::vector<Chan<int>> doors;
+    std::vector<Task<void>> receivers;
     for (int i = 0; i < 4; ++i) {
       doors.push_back(MakeChan<int>(64));
-      Go([&turns, door = doors.back()] {
+      receivers.push_back(Go([&turns, door = doors.back()] {
         for ([[maybe_unused]] int _ : door) ++turns;
-      });
+      }));
     }
     Task<void> foreign = BlockingDetached([&] {
       while (!over) {
@@ -169,6 +170,7 @@ TEST_P(FairnessTest, NeitherDoesItWithAFullGlobalQueue) {
     for (int i = 0; i < 200; ++i) Yield();
     over = true;
     foreign.Join();
+    for (Task<void>& receiver : receivers) receiver.Join();
     ping.Close();
   });
 }

@@ -75,18 +75,17 @@ TEST_P(GoTest, Names) {
     Task<void> named =
         Go({.name = "a rather long name for a task, too long"}, [&] { gate.Wait(); });
     Task<void> plain = Go([&] { gate.Wait(); });
-    for (int i = 0; i < 100; ++i) Yield();
-    SleepFor(absl::Milliseconds(1));
-    const std::string dump = DumpFibers();
-    EXPECT_NE(dump.find("\"a rather long name for a task,"), std::string::npos) << dump;
+    const auto dump_has = [](const char* text) {
+      return DumpFibers().find(text) != std::string::npos;
+    };
+    EXPECT_TRUE(EventuallyTrue([&] { return dump_has("\"a rather long name for a task,"); }));
     gate.Set();
     named.Join();
     plain.Join();
     // The name does not stay with the stack.
     Event again;
     Task<void> next = Go([&] { again.Wait(); });
-    SleepFor(absl::Milliseconds(1));
-    EXPECT_EQ(DumpFibers().find("a rather long"), std::string::npos);
+    EXPECT_TRUE(EventuallyTrue([&] { return !dump_has("a rather long"); }));
     again.Set();
     next.Join();
   });
