@@ -337,7 +337,7 @@ CSP_INSTANTIATE(ChanLinearTest);
 
 TEST_P(ChanLinearTest, RandomHistories) {
   Here([this] {
-    const int count = Rounds(on_plain_thread() ? 300 : 2'000);
+    const int count = Rounds(on_plain_thread() ? 150 : 1'500);
     for (std::size_t capacity : {std::size_t{0}, std::size_t{1}, std::size_t{2}, SIZE_MAX}) {
       for (int seed = 0; seed < count; ++seed) {
         std::mt19937 random(static_cast<unsigned>(seed));

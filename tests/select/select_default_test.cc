@@ -21,7 +21,7 @@ constexpr auto kNothing = [] { return false; };
 
 // Both sides of a race spin: with more workers than processors a round may take one of the kernel's
 // turns.
-int RacingRounds(int workers) { return Rounds(workers > 2 ? 300 : 1'500); }
+int RacingRounds(int workers) { return Rounds(workers > 2 ? 150 : 800); }
 
 TEST_P(SelectDefaultTest, IsNotTakenWhileACaseIsReady) {
   Here([] {
