@@ -18,7 +18,6 @@ void Valid() {
 void Case() { NeedsClass<int>(); }
 #endif
 
-#ifdef NO_SUCH_NAME  // expect: 'Nothing' is not a member of 'csp' | no member \
-                     // named 'Nothing' in namespace 'csp'
+#ifdef NO_SUCH_NAME  // expect: 'Nothing' is not a member of 'csp' | no member named 'Nothing'
 auto* f = &csp::Nothing;
 #endif

@@ -57,7 +57,9 @@ Runnable Worker::FindWork() {
 
 Runnable Worker::Watch() {
   Look(sightings_.get());
-  int fruitless = 0;
+  // What the last find was worth: a few tiny tasks cost their worker more than they took off it.
+  constexpr absl::Duration kWorthwhile = absl::Microseconds(100);
+  int fruitless = NowNanos() < DeadlineAfter(found_work_at_, kWorthwhile) ? naps_ + 1 : 0;
   for (;;) {
     if (runtime_.frozen()) runtime_.Freeze();
     if (runtime_.stopped()) return {};
@@ -81,7 +83,9 @@ Runnable Worker::Watch() {
       }
     }
     const bool roused = runtime_.idle().Wake();
-    coarse_now_.store(NowNanos(), std::memory_order_relaxed);
+    found_work_at_ = NowNanos();  // if there is some
+    naps_ = fruitless;
+    coarse_now_.store(found_work_at_, std::memory_order_relaxed);
     FireAllTimers();
     if (Runnable next = Next()) return next;
     if (Runnable next = StealWaiting(sightings_.get())) return next;

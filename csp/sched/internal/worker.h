@@ -170,6 +170,8 @@ class Worker : public Switch {
   std::uint32_t stack_count_ = 0;
   Random random_;
   std::unique_ptr<Sighting[]> sightings_;
+  std::int64_t found_work_at_ = 0;  // when it last watched with success
+  int naps_ = 0;                    // how many it took
   Atomic<std::int64_t> coarse_now_{0};
 
   // Shared.
