@@ -31,12 +31,10 @@ void ReleaseLeanRecord() {
 
 // With `held_` held: the lock leans to somebody, or changes hands, or a streak is complete.
 void LeaningLock::LockRarely(LeanRecord* me) {
-  constexpr std::uint8_t kMostStraightened = 12;
   if (LeanRecord* favourite = leans_to_.load(std::memory_order_relaxed)) {
     leans_to_.store(nullptr, std::memory_order_relaxed);
     HeavyBarrier();
     while (favourite->inside.load(std::memory_order_acquire) == this) CpuRelax();
-    if (straightened_ < kMostStraightened) ++straightened_;
     streak_ = 0;
   } else if (me != nullptr && me == last_) {
     // From the next time on. This section still is `held_`'s, which nobody then waits for.

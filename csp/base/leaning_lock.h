@@ -4,7 +4,7 @@
 // the time, and the locked instruction is a good part of a send. Once a worker has taken the lock
 // kStreak times in a row, the lock leans: from then on that worker takes it with plain loads and
 // stores (as OwnedLock), until anybody else wants it. He straightens it up, at the price of a heavy
-// barrier, and from then on it is a plain spinlock; a longer streak may make it lean again. A lock
+// barrier, and from then on it is a plain spinlock, until the next streak. A lock
 // that lives for a few operations, or that several workers share, never leans.
 //
 // Invariants
@@ -104,7 +104,7 @@ class LeaningLock {
   void LockUpright(LeanRecord* me) {
     held_.lock();
     if (me != nullptr && me == last_ && leans_to_.load(std::memory_order_relaxed) == nullptr) {
-      if (++streak_ < kStreak << straightened_) return;
+      if (++streak_ < kStreak) return;
     }
     LockRarely(me);
   }
@@ -114,7 +114,6 @@ class LeaningLock {
   SpinLock held_{LockRank::kObject};
   // The holder's.
   LeanRecord* favoured_ = nullptr;  // who holds it by favour
-  std::uint8_t straightened_ = 0;   // how often, up to a limit
   std::uint32_t streak_ = 0;
   LeanRecord* last_ = nullptr;
 };
