@@ -327,7 +327,7 @@ def machine():
     memory = first_match(r"^MemTotal:\s*(\d+)", "/proc/meminfo")
     system = first_match(r'^PRETTY_NAME="?([^"\n]*)', "/etc/os-release")
     gib = f"{int(memory) / 2**20:.0f} GiB" if memory.isdigit() else "unknown memory"
-    return f"{len(os.sched_getaffinity(0))} × {model}, {gib}, Linux {platform.release()}, {system}"
+    return f"{len(os.sched_getaffinity(0))} × {model}, {gib}, Linux {platform.release().split('-')[0]}, {system}"
 
 
 def revision():
