@@ -93,7 +93,7 @@ TEST_P(ChanTest, IsFifo) {
     for (const Flavour& flavour : kFlavours) {
       auto ch = flavour.make();
       const int count = Rounds(20'000);
-      Task<void> sender = Go([ch, count] {
+      Task<void> sender = Go([=] {
         for (int i = 0; i < count; ++i) ch.Send(i);
         ch.Close();
       });
@@ -114,7 +114,7 @@ TEST_P(ChanTest, KeepsEachSendersOrder) {
       auto ch = flavour.make();
       std::vector<Task<void>> senders;
       for (int s = 0; s < kSenders; ++s) {
-        senders.push_back(Go([ch, s, count] {
+        senders.push_back(Go([=] {
           for (int i = 0; i < count; ++i) ch.Send(i * kSenders + s);
         }));
       }
@@ -139,7 +139,7 @@ TEST_P(ChanTest, ManyToManyDeliversEachValueOnce) {
       std::vector<Task<void>> senders;
       std::vector<Task<std::int64_t>> receivers;
       for (int s = 0; s < kSides; ++s) {
-        senders.push_back(Go([ch, s, count] {
+        senders.push_back(Go([=] {
           for (int i = 0; i < count; ++i) ch.Send(s * count + i);
         }));
         receivers.push_back(Go([ch] {

@@ -216,7 +216,7 @@ TEST_P(SelectMeetTest, FanInLosesNothing) {
     auto never = MakeChan<int>();
     for (int p = 0; p < kProducers; ++p) {
       chans.push_back(MakeChan<Counted>(static_cast<std::size_t>(p % 2)));
-      producers.push_back(Go([ch = chans.back(), p, count, never] {
+      producers.push_back(Go([=, ch = chans.back()] {
         for (int i = 0; i < count; ++i) {
           if (p < 2) {
             ch.Send(Counted(i));
