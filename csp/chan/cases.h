@@ -29,10 +29,6 @@ Core<T>* CoreOf(const CorePtr<T>& core) {
   return core.get();
 }
 
-}  // namespace internal
-
-namespace internal {
-
 // A receive into `out`, which is empty before and, if the channel is closed and drained, after.
 template <class T>
 class RecvCase : public Case {

@@ -39,7 +39,6 @@ constinit Atomic<int> deadlock_checks{0};  // that have been made since a thread
 
 struct DefaultRuntime {
   std::mutex mu;
-  RuntimeConfig config;
   Atomic<Runtime*> runtime{nullptr};
 };
 
@@ -97,7 +96,7 @@ Runtime& Runtime::Default() {
   if (Runtime* runtime = state.runtime.load(std::memory_order_acquire)) return *runtime;
   const std::lock_guard lock(state.mu);
   if (state.runtime.load(std::memory_order_relaxed) == nullptr) {
-    auto* runtime = new Runtime(state.config);
+    auto* runtime = new Runtime(RuntimeConfig{});
     state.runtime.store(runtime, std::memory_order_release);
     // Destructors of static objects that are older than this must not meet running fibers.
     std::atexit([] {
@@ -110,11 +109,6 @@ Runtime& Runtime::Default() {
 
 Runtime* Runtime::DefaultIfStarted() {
   return TheDefault().runtime.load(std::memory_order_acquire);
-}
-
-void Runtime::SetDefaultConfig(const RuntimeConfig& config) {
-  const std::lock_guard lock(TheDefault().mu);
-  TheDefault().config = config;
 }
 
 Runtime& Runtime::Current() {

@@ -51,10 +51,9 @@ class Runtime final : public ClockListener {
   ~Runtime();
 
   // The process's runtime for whoever uses csp outside Run; starts on first use, with
-  // RuntimeConfig{} or what SetDefaultConfig said before. Never destroyed.
+  // RuntimeConfig{}. Never destroyed.
   static Runtime& Default();
   static Runtime* DefaultIfStarted();
-  static void SetDefaultConfig(const RuntimeConfig& config);
   // The runtime of the calling fiber; on a plain thread the default one.
   static Runtime& Current();
 
