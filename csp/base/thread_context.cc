@@ -3,7 +3,7 @@
 namespace csp::internal {
 namespace {
 
-// initial-exec: one load instead of a call to __tls_get_addr. The 32 bytes come out of the space
+// initial-exec: one load instead of a call to __tls_get_addr. The few words come out of the space
 // that the C library keeps for libraries loaded later, so dlopen works as well.
 [[gnu::tls_model("initial-exec")]] constinit thread_local ThreadContext context;
 

@@ -24,8 +24,9 @@
 // called Go or inherited by them. From then on neither sees what the other changes. To this end a
 // task gets a copy when it first asks for a reference (Get, *, ->), while Peek looks at the shared
 // value. Copies are made by T's copy constructor, also in Go itself, for a value that the caller
-// has asked a reference to since it was Set, unless it is known not to have changed (T is a number,
-// a struct of such without padding, or a std::string). The copy constructor may run in several
+// has asked a reference to since it was Set, unless it is known not to have changed. That can be
+// told if T is a number, a std::string, or a trivially copyable type without padding and without
+// floating-point members (a struct with those is copied). The copy constructor may run in several
 // threads at once, should not block, and may not use the same Local or call Go. A shared value is
 // destroyed by the task that lets go of it last.
 //
