@@ -1,18 +1,14 @@
-// Channels by themselves: capacities, order, closing, the try and timed forms, nil, handles.
+// Channels by themselves: capacities, order, closing, ranges.
 
 #include "csp/chan/chan.h"
 
 #include <array>
-#include <exception>
-#include <functional>
-#include <iterator>
+#include <cstddef>
+#include <cstdint>
 #include <memory>
 #include <optional>
-#include <ranges>
 #include <set>
-#include <string>
 #include <thread>
-#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -265,222 +261,6 @@ TEST_P(ChanTest, OfManyWhoCloseOneSucceeds) {
   });
 }
 
-// --- The try and timed forms.
-
-TEST_P(ChanTest, TryLeavesTheValueWhenItFails) {
-  Here([] {
-    auto ch = MakeChan<Counted>();
-    Counted value(5);
-    EXPECT_FALSE(ch.TrySend(std::move(value)));
-    EXPECT_FALSE(ch.SendFor(absl::ZeroDuration(), std::move(value)));
-    EXPECT_FALSE(ch.SendFor(absl::Nanoseconds(1), std::move(value)));
-    EXPECT_FALSE(ch.SendFor(-absl::InfiniteDuration(), std::move(value)));
-    EXPECT_EQ(value.value(), 5);
-    std::optional<Counted> out;
-    EXPECT_FALSE(ch.TryRecv(out));
-    EXPECT_FALSE(ch.RecvFor(absl::ZeroDuration(), out));
-    EXPECT_FALSE(ch.RecvFor(absl::Nanoseconds(1), out));
-    EXPECT_FALSE(ch.RecvFor(-absl::InfiniteDuration(), out));
-    EXPECT_FALSE(out.has_value());
-  });
-}
-
-TEST_P(ChanTest, FailedTryRecvEmptiesItsArgument) {
-  Here([] {
-    auto ch = MakeChan<Counted>();
-    std::optional<Counted> out;
-    out.emplace(1);
-    EXPECT_FALSE(ch.TryRecv(out));
-    EXPECT_FALSE(out.has_value());
-    out.emplace(1);
-    EXPECT_FALSE(ch.RecvFor(absl::ZeroDuration(), out));
-    EXPECT_FALSE(out.has_value());
-    EXPECT_EQ(Counted::live(), 0);
-  });
-}
-
-// D7: a value that is there wins over a timeout that has passed.
-TEST_P(ChanTest, ReadyWinsOverATimeoutThatHasPassed) {
-  Here([] {
-    auto ch = MakeChan<int>(1);
-    std::optional<int> v;
-    for (absl::Duration timeout : {absl::ZeroDuration(), absl::Nanoseconds(1), absl::Seconds(-1),
-                                   -absl::InfiniteDuration()}) {
-      EXPECT_TRUE(ch.SendFor(timeout, 1));
-      EXPECT_TRUE(ch.RecvFor(timeout, v));
-      EXPECT_EQ(v, 1);
-    }
-  });
-}
-
-TEST_P(ChanTest, TimedFormsMeet) {
-  Here([] {
-    auto ch = MakeChan<int>();
-    for (int i = 0; i < Rounds(2'000); ++i) {
-      Task<bool> sender = Go([ch, i] { return ch.SendFor(absl::Hours(1), i); });
-      std::optional<int> v;
-      ASSERT_TRUE(ch.RecvFor(absl::InfiniteDuration(), v));
-      ASSERT_EQ(v, i);
-      ASSERT_TRUE(sender.Join());
-    }
-  });
-}
-
-// B3, B11: timeout and value arrive together; whatever happens, both sides agree.
-TEST_P(ChanTest, TimeoutAgainstValueLosesNothing) {
-  Here([] {
-    for (auto ch : {MakeChan<Counted>(), MakeChan<Counted>(1)}) {
-      int sent = 0;
-      int received = 0;
-      Task<int> sender = Go([ch] {
-        int sent = 0;
-        for (int i = 0; i < Rounds(3'000); ++i) {
-          Counted value(i);
-          if (ch.SendFor(absl::Microseconds(i % 20), std::move(value))) {
-            EXPECT_TRUE(value.empty());
-            ++sent;
-          } else {
-            EXPECT_EQ(value.value(), i);
-          }
-        }
-        ch.Close();
-        return sent;
-      });
-      int i = 0;
-      for (;;) {
-        std::optional<Counted> out;
-        if (!ch.RecvFor(absl::Microseconds(i++ % 20), out)) continue;
-        if (!out.has_value()) break;
-        ++received;
-      }
-      sent = sender.Join();
-      EXPECT_EQ(sent, received);
-      EXPECT_EQ(Counted::live(), 0);
-    }
-  });
-}
-
-// --- Nil and moved-from handles.
-
-TEST_P(ChanTest, NilThrows) {
-  Here([] {
-    Chan<int> moved_from = MakeChan<int>();
-    const Chan<int> moved_to = std::move(moved_from);
-    EXPECT_FALSE(moved_to.is_nil());
-    for (const Chan<int>& nil : {Chan<int>(), moved_from}) {  // NOLINT(bugprone-use-after-move)
-      EXPECT_TRUE(nil.is_nil());
-      EXPECT_EQ(nil.len(), 0u);
-      EXPECT_EQ(nil.capacity(), 0u);
-      std::optional<int> v;
-      EXPECT_THROW((void)nil.Recv(), NilChannel);
-      EXPECT_THROW((void)nil.TryRecv(v), NilChannel);
-      EXPECT_THROW((void)nil.RecvFor(absl::ZeroDuration(), v), NilChannel);
-      EXPECT_THROW(nil.Send(1), NilChannel);
-      EXPECT_THROW((void)nil.TrySend(1), NilChannel);
-      EXPECT_THROW((void)nil.SendFor(absl::ZeroDuration(), 1), NilChannel);
-      EXPECT_THROW(nil.Close(), NilChannel);
-      EXPECT_THROW((void)nil.begin(), NilChannel);
-    }
-  });
-}
-
-TEST_P(ChanTest, NilErrorsNameTheCall) {
-  Here([] {
-    try {
-      Chan<int>().Close();
-      ADD_FAILURE();
-    } catch (const NilChannel& e) {
-      EXPECT_NE(std::string(e.what()).find("Chan::Close"), std::string::npos) << e.what();
-      EXPECT_NE(std::string(e.what()).find("MakeChan"), std::string::npos) << e.what();
-    }
-  });
-}
-
-// --- Handles.
-
-TEST(ChanHandleTest, ComparesByChannel) {
-  auto a = MakeChan<int>();
-  auto b = MakeChan<int>();
-  const auto copy = a;
-  const RecvChan<int> recv = a;
-  const SendChan<int> send = a;
-  EXPECT_EQ(a, copy);
-  EXPECT_NE(a, b);
-  EXPECT_EQ(a, recv);
-  EXPECT_EQ(recv, send);
-  EXPECT_NE(b, send);
-  EXPECT_EQ(Chan<int>(), Chan<int>());
-  EXPECT_EQ(Chan<int>(), RecvChan<int>());
-  EXPECT_NE(Chan<int>(), a);
-  EXPECT_EQ(std::hash<Chan<int>>()(a), std::hash<RecvChan<int>>()(recv));
-  EXPECT_EQ(std::hash<Chan<int>>()(a), std::hash<SendChan<int>>()(send));
-  const std::unordered_set<Chan<int>> set{a, b, copy};
-  EXPECT_EQ(set.size(), 2u);
-  b = a;
-  EXPECT_EQ(a, b);
-}
-
-TEST(ChanHandleTest, AssignmentToItselfKeepsTheChannel) {
-  auto ch = MakeChan<int>(1);
-  ch.Send(1);
-  const auto& same = ch;
-  ch = same;
-  EXPECT_EQ(ch.Recv(), 1);
-}
-
-TEST(ChanHandleTest, LastHandleDestroysTheValues) {
-  for (int kind = 0; kind < 3; ++kind) {
-    {
-      auto ch = kind == 0   ? MakeChan<Counted>(10)
-                : kind == 1 ? MakeChan<Counted>(kUnbounded)
-                            : MakeChan<Counted>(1);
-      RecvChan<Counted> recv = ch;
-      for (int i = 0; i < 10; ++i) (void)ch.TrySend(Counted(i));
-      EXPECT_GE(Counted::live(), 1);
-      ch = Chan<Counted>();
-      EXPECT_GE(Counted::live(), 1);  // `recv` still holds it
-    }
-    EXPECT_EQ(Counted::live(), 0);
-  }
-}
-
-TEST(ChanHandleTest, AChannelMayHoldAChannel) {
-  auto outer = MakeChan<Chan<int>>(1);
-  {
-    auto inner = MakeChan<int>(1);
-    inner.Send(42);
-    outer.Send(inner);
-  }
-  EXPECT_EQ(outer.Recv()->Recv(), 42);
-}
-
-static_assert(std::is_nothrow_move_constructible_v<Chan<int>>);
-static_assert(std::is_nothrow_destructible_v<Chan<int>>);
-static_assert(std::is_convertible_v<Chan<int>, RecvChan<int>>);
-static_assert(std::is_convertible_v<Chan<int>, SendChan<int>>);
-static_assert(!std::is_convertible_v<RecvChan<int>, Chan<int>>);
-static_assert(!std::is_convertible_v<SendChan<int>, Chan<int>>);
-static_assert(!std::is_convertible_v<SendChan<int>, RecvChan<int>>);
-static_assert(std::input_iterator<decltype(MakeChan<int>().begin())>);
-static_assert(std::ranges::input_range<Chan<int>>);
-static_assert(std::ranges::input_range<RecvChan<std::unique_ptr<int>>>);
-
-TEST_P(ChanTest, DirectionalEndsWork) {
-  Here([] {
-    auto ch = MakeChan<int>();
-    Task<void> sender = Go(
-        [](SendChan<int> out) {
-          for (int i = 0; i < 10; ++i) out.Send(i);
-          out.Close();
-        },
-        ch);
-    int sum = 0;
-    for (int v : RecvChan<int>(ch)) sum += v;
-    EXPECT_EQ(sum, 45);
-    sender.Join();
-  });
-}
-
 // --- Ranges.
 
 TEST_P(ChanTest, RangeForEndsAtClose) {
@@ -511,155 +291,21 @@ TEST_P(ChanTest, LeavingARangeForLosesNothingButItsValue) {
   });
 }
 
-// --- Element types.
+// --- Ends and threads.
 
-template <class T>
-class ElementTest : public testing::Test {};
-
-struct Plain {
-  int a;
-};
-struct NoDefault {
-  explicit NoDefault(int v) : value(v) {}
-  int value;
-};
-struct MoveOnly {
-  explicit MoveOnly(int v) : value(std::make_unique<int>(v)) {}
-  std::unique_ptr<int> value;
-};
-struct alignas(64) OverAligned {
-  explicit OverAligned(int) { EXPECT_EQ(reinterpret_cast<std::uintptr_t>(this) % 64, 0u); }
-  OverAligned(OverAligned&&) noexcept {
-    EXPECT_EQ(reinterpret_cast<std::uintptr_t>(this) % 64, 0u);
-  }
-};
-struct Large {
-  explicit Large(int v) : last(v) {}
-  char bytes[(64 << 10) - sizeof(int)];
-  int last;
-};
-struct ConstMember {
-  explicit ConstMember(int v) : value(v) {}
-  const int value;
-};
-struct Empty {
-  explicit Empty(int) {}
-};
-struct Vexing {  // converts from and to anything
-  explicit Vexing(int) {}
-  template <class U>
-  operator U() const = delete;
-};
-struct OverloadedAddress {
-  explicit OverloadedAddress(int) {}
-  OverloadedAddress* operator&() = delete;  // NOLINT(google-runtime-operator)
-};
-class Abstract {
- public:
-  virtual ~Abstract() = default;
-  virtual int Get() = 0;
-};
-
-template <class T>
-T Make(int v) {
-  if constexpr (std::is_constructible_v<T, int>) {
-    return T(v);
-  } else {
-    return T();
-  }
-}
-template <>
-bool Make<bool>(int v) {
-  return v % 2 != 0;
-}
-template <>
-std::exception_ptr Make<std::exception_ptr>(int v) {
-  return std::make_exception_ptr(v);
-}
-template <>
-std::reference_wrapper<int> Make<std::reference_wrapper<int>>(int) {
-  static int target = 0;
-  return target;
-}
-
-using ElementTypes =
-    testing::Types<int, bool, Plain, NoDefault, MoveOnly, OverAligned, Large, ConstMember,
-                   std::exception_ptr, Empty, std::reference_wrapper<int>, Abstract*,
-                   std::unique_ptr<Abstract>, std::function<void()>, std::optional<int>,
-                   std::optional<std::optional<int>>, std::string, OverloadedAddress, Vexing, Unit>;
-TYPED_TEST_SUITE(ElementTest, ElementTypes);
-
-// C5. Each way to pass a value, from a fiber with the default stack: also 64 KiB fit.
-TYPED_TEST(ElementTest, PassesThroughEveryKindOfChannel) {
-  csp::Run(
-      [] {
-        for (auto ch : {MakeChan<TypeParam>(), MakeChan<TypeParam>(1), MakeChan<TypeParam>(3),
-                        MakeChan<TypeParam>(kUnbounded)}) {
-          Task<void> sender = Go({.stack_size = kAsan || kTsan ? 2 << 20 : 256 << 10}, [ch] {
-            for (int i = 0; i < 20; ++i) ch.Send(Make<TypeParam>(i));
-            EXPECT_TRUE(ch.SendFor(absl::InfiniteDuration(), Make<TypeParam>(20)));
-            Select(ch.OnSend(Make<TypeParam>(21)));
-            ch.Close();
-          });
-          Task<int> receiver = Go({.stack_size = kAsan || kTsan ? 2 << 20 : 256 << 10}, [ch] {
-            int received = 0;
-            EXPECT_TRUE(ch.Recv().has_value());
-            {
-              std::optional<TypeParam> v;
-              EXPECT_TRUE(ch.RecvFor(absl::InfiniteDuration(), v));
-              EXPECT_TRUE(v.has_value());
-            }
-            Select(ch.OnRecv() >>
-                   [](const std::optional<TypeParam>& v) { EXPECT_TRUE(v.has_value()); });
-            for ([[maybe_unused]] TypeParam& v : ch) ++received;
-            return received + 3;
-          });
-          EXPECT_EQ(receiver.Join(), 22);
-          sender.Join();
-        }
-      },
-      {.workers = 2});
-}
-
-TEST(ChanElementTest, LargeValuesFitOnADefaultStack) {
-  csp::Run(
-      [] {
-        auto ch = MakeChan<Large>(kUnbounded);
-        auto value = std::make_unique<Large>(7);
-        for (int i = 0; i < 4; ++i) ch.Send(std::move(*value));
-        ch.Close();
-        Go([ch] {
-          int sum = 0;
-          for (const Large& v : ch) sum += v.last;  // one value's place, no more
-          return sum;
-        }).Join();
-        auto again = MakeChan<Large>();
-        Task<void> sender = Go([again, &value] { again.Send(std::move(*value)); });
-        Task<int> receiver = Go([again] {
-          const std::optional<Large> v = again.Recv();
-          return v->last;
-        });
-        EXPECT_EQ(receiver.Join(), 7);
-        sender.Join();
-      },
-      {.workers = 1});
-}
-
-// R1.
-TEST_P(ChanTest, EmptyStructsAndBoolsByTheMillion) {
+TEST_P(ChanTest, DirectionalEndsWork) {
   Here([] {
-    const int count = Rounds(1'000'000);
-    auto empties = MakeChan<Unit>(static_cast<std::size_t>(count));
-    auto bools = MakeChan<bool>(kUnbounded);
-    for (int i = 0; i < count; ++i) {
-      empties.Send({});
-      bools.Send(i % 3 == 0);
-    }
-    EXPECT_FALSE(empties.TrySend({}));
-    for (int i = 0; i < count; ++i) {
-      ASSERT_TRUE(empties.Recv().has_value());
-      ASSERT_EQ(bools.Recv(), i % 3 == 0);
-    }
+    auto ch = MakeChan<int>();
+    Task<void> sender = Go(
+        [](SendChan<int> out) {
+          for (int i = 0; i < 10; ++i) out.Send(i);
+          out.Close();
+        },
+        ch);
+    int sum = 0;
+    for (int v : RecvChan<int>(ch)) sum += v;
+    EXPECT_EQ(sum, 45);
+    sender.Join();
   });
 }
 
@@ -686,13 +332,6 @@ TEST_P(ChanTest, PlainThreadsAndFibersMeet) {
     }
   });
 }
-
-// C8: a channel whose last handle dies in a static.
-Chan<std::unique_ptr<int>>& StaticChannel() {
-  static auto channel = MakeChan<std::unique_ptr<int>>(1);
-  return channel;
-}
-TEST(ChanHandleTest, LastHandleMayBeStatic) { StaticChannel().Send(std::make_unique<int>(1)); }
 
 }  // namespace
 }  // namespace csp
