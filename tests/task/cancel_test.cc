@@ -1,11 +1,10 @@
-// Task::Cancel, Shield, and what a cancelled fiber still may do.
+// Task::Cancel: it ends every kind of wait, at any moment, and never more than that.
+// (cancel_unwind_test.cc: what the cancelled fiber still may do.)
 #include <atomic>
-#include <exception>
 #include <functional>
 #include <memory>
 #include <optional>
 #include <random>
-#include <stdexcept>
 #include <utility>
 #include <vector>
 
@@ -195,170 +194,6 @@ TEST_P(CancelTest, IsLevelTriggered) {
   });
 }
 
-TEST_P(CancelTest, AShieldKeepsItOff) {
-  Here([] {
-    const Chan<int> ch = MakeChan<int>();
-    std::atomic<bool> begun{false};
-    Task<int> task = Go([&] {
-      int got = 0;
-      {
-        const Shield outer;
-        {
-          const Shield inner;
-          begun = true;
-          got += *ch.Recv();
-        }
-        got += *ch.Recv();
-        Select(ch.OnRecv() >> [&](std::optional<int> v) { got += *v; });
-        SleepFor(absl::Microseconds(10));
-      }
-      EXPECT_THROW(ch.Recv(), Cancelled);
-      return got;
-    });
-    while (!begun) Yield();
-    task.Cancel();
-    for (int i = 1; i <= 3; ++i) ch.Send(int{i});
-    EXPECT_EQ(task.Join(), 6);
-  });
-}
-
-// G2
-TEST_P(CancelTest, DestructorsSeeOneMoreUncaughtException) {
-  struct Guard {
-    int& seen;
-    int before = std::uncaught_exceptions();
-    ~Guard() { seen = std::uncaught_exceptions() - before; }
-  };
-  Here([] {
-    std::atomic<bool> begun{false};
-    int seen = -1;
-    Task<void> task = Go([&] {
-      const Guard guard{seen};
-      begun = true;
-      Event().Wait();
-    });
-    while (!begun) Yield();
-    task.Cancel();
-    ExpectCancelled(task);
-    EXPECT_EQ(seen, 1);
-  });
-}
-
-// Destructors are noexcept: a blocking call in one must wait, not throw.
-TEST_P(CancelTest, DestructorsMayWait) {
-  struct Waits {
-    Chan<int> ch;
-    Event& event;
-    int& waited;
-    ~Waits() {
-      waited += *ch.Recv();
-      event.Wait();
-      waited += Go([] { return 10; }).Join();
-      waited += Blocking([] { return 100; });
-      Select(ch.OnRecv() >> [&](std::optional<int> v) { waited += *v; });
-      Yield();
-    }
-  };
-  Here([] {
-    const Chan<int> ch = MakeChan<int>();
-    Event event;
-    std::atomic<bool> begun{false};
-    int waited = 0;
-    Task<void> task = Go([&] {
-      const Waits waits{ch, event, waited};
-      begun = true;
-      Event().Wait();
-    });
-    while (!begun) Yield();
-    task.Cancel();
-    ch.Send(1);
-    event.Set();
-    ch.Send(1000);
-    ExpectCancelled(task);
-    EXPECT_EQ(waited, 1111);
-  });
-}
-
-// A catch block is no destructor: there a cancelled fiber is told again.
-TEST_P(CancelTest, AHandlerIsTold) {
-  Here([] {
-    std::atomic<bool> begun{false};
-    int told = 0;
-    Task<void> task = Go([&] {
-      begun = true;
-      try {
-        Event().Wait();
-      } catch (const Cancelled&) {
-        ++told;
-        try {
-          Event().Wait();
-        } catch (const Cancelled&) {
-          ++told;
-        }
-        throw;
-      }
-    });
-    while (!begun) Yield();
-    task.Cancel();
-    ExpectCancelled(task);
-    EXPECT_EQ(told, 2);
-  });
-}
-
-// Waits in its destructor, unless it has been moved from.
-struct Waits {
-  explicit Waits(std::atomic<int>* times) : times(times) {}
-  Waits(Waits&& other) noexcept : times(std::exchange(other.times, nullptr)) {}
-  ~Waits() {
-    if (times == nullptr) return;
-    SleepFor(absl::Microseconds(10));
-    Go([] {}).Join();
-    ++*times;
-  }
-  std::atomic<int>* times;
-};
-
-TEST_P(CancelTest, ClosuresAreDestroyedShielded) {
-  Here([] {
-    std::atomic<int> times{0};
-    std::atomic<bool> begun{false};
-    Task<void> task = Go([&begun, waits = Waits(&times)] {
-      begun = true;
-      Event().Wait();
-    });
-    while (!begun) Yield();
-    task.Cancel();
-    ExpectCancelled(task);
-    EXPECT_EQ(times, 1);
-  });
-}
-
-TEST_P(CancelTest, ResultsNobodyWantsAreDestroyedShielded) {
-  Here([] {
-    for (int i = 1; i <= Rounds(100); ++i) {
-      std::atomic<int> times{0};
-      std::atomic<bool> begun{false};
-      std::atomic<bool> go_on{false};
-      {
-        Task<Waits> task = Go([&] {
-          begun = true;
-          while (!go_on) {
-            const Shield shield;
-            Yield();
-          }
-          return Waits(&times);
-        });
-        while (!begun) Yield();
-        if (i % 2 == 0) task.Cancel();
-        go_on = true;
-      }
-      ASSERT_TRUE(EventuallyTrue([&] { return times == 1; }));
-    }
-    EXPECT_TRUE(
-        EventuallyTrue([] { return GetStats().tasks_spawned <= GetStats().tasks_finished + 1; }));
-  });
-}
-
 TEST_P(CancelTest, OfATaskThatHasEnded) {
   Here([] {
     Task<int> task = Go([] { return 1; });
@@ -494,23 +329,6 @@ TEST_P(CancelTest, TheJoinerIsNotCancelled) {
       Yield();
       SleepFor(absl::Microseconds(1));
     }).Join();
-  });
-}
-
-TEST_P(CancelTest, AFailureOfTheCleanUpIsReported) {  // F5
-  Here([] {
-    std::atomic<bool> begun{false};
-    Task<void> task = Go([&] {
-      begun = true;
-      try {
-        Event().Wait();
-      } catch (const Cancelled&) {
-        throw std::runtime_error("clean-up");
-      }
-    });
-    while (!begun) Yield();
-    task.Cancel();
-    EXPECT_THROW(task.Join(), std::runtime_error);
   });
 }
 
