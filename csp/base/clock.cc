@@ -3,6 +3,8 @@
 #include <time.h>
 
 #include <algorithm>
+#include <cstdio>
+#include <cstdlib>
 #include <mutex>
 
 namespace csp {
@@ -45,6 +47,23 @@ Listeners& TheListeners() {
   return *listeners;
 }
 
+// Runtimes listen as long as they live, from before their threads start. Those read the clock all
+// the time: one that came or went under them would be used after its end.
+void Install(Clock* clock, const char* what) {
+  Listeners& listeners = TheListeners();
+  const std::lock_guard lock(listeners.mu);
+  if (!listeners.list.empty()) {
+    std::fprintf(stderr,
+                 "csp: ScopedClock: %s while a runtime lives; make it before Run, let it end after "
+                 "Run has returned, and use csp inside Run only: the default runtime, which the "
+                 "first use outside starts, and a runtime that tasks were left behind in never "
+                 "end\n",
+                 what);
+    std::abort();
+  }
+  installed.store(clock, std::memory_order_release);
+}
+
 }  // namespace
 
 ManualClock::ManualClock(absl::Duration start) : now_(absl::ToInt64Nanoseconds(start)) {}
@@ -60,8 +79,8 @@ void ManualClock::Advance(absl::Duration step) {
   }
 }
 
-ScopedClock::ScopedClock(Clock* clock) { installed.store(clock, std::memory_order_release); }
-ScopedClock::~ScopedClock() { installed.store(nullptr, std::memory_order_release); }
+ScopedClock::ScopedClock(Clock* clock) { Install(clock, "made"); }
+ScopedClock::~ScopedClock() { Install(nullptr, "ends"); }
 
 namespace internal {
 

@@ -6,7 +6,7 @@
 // the machine is suspended.)
 //
 //   ManualClock clock;                 // virtual time, for tests and simulations
-//   ScopedClock use(&clock);           // no runtime may be running yet
+//   ScopedClock use(&clock);           // no runtime may live yet, nor at its end
 //   …
 //   clock.Advance(absl::Seconds(5));   // timers due by then fire now
 #ifndef CSP_BASE_CLOCK_H_
@@ -82,7 +82,8 @@ void RemoveClockListener(ClockListener* listener);
 }  // namespace internal
 
 // Makes `clock` the process's clock for as long as this object lives. Neither its making nor its
-// end may fall into the life of a runtime.
+// end may fall into the life of a runtime: that ends the process. (The default runtime, once
+// started, lives for ever.)
 class ScopedClock {
  public:
   explicit ScopedClock(Clock* clock);

@@ -140,6 +140,34 @@ TEST(ScopedClockTest, ItsClockIsTheProcesss) {
   EXPECT_GT(internal::NowNanos(), kDay);
 }
 
+// A listener stands for a runtime here; tests/sched has a real one.
+class Silent final : public internal::ClockListener {
+ public:
+  void ClockMoved() override {}
+};
+
+TEST(ScopedClockDeathTest, MadeBesideAListener) {
+  EXPECT_DEATH(
+      {
+        Silent listener;
+        internal::AddClockListener(&listener);
+        ManualClock clock;
+        const ScopedClock use(&clock);
+      },
+      "csp: ScopedClock: made while a runtime lives; make it before Run");
+}
+
+TEST(ScopedClockDeathTest, EndsBesideAListener) {
+  EXPECT_DEATH(
+      {
+        Silent listener;
+        ManualClock clock;
+        const ScopedClock use(&clock);
+        internal::AddClockListener(&listener);
+      },
+      "csp: ScopedClock: ends while a runtime lives; make it before Run");
+}
+
 // --- Listeners.
 
 class Listener final : public internal::ClockListener {

@@ -1,15 +1,18 @@
 #include "csp/sched/runtime.h"
 
 #include <atomic>
+#include <csignal>
 #include <thread>
 #include <vector>
 
+#include "csp/base/clock.h"
 #include "csp/chan/chan.h"
 #include "csp/select/event.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
+#include "tests/sched/child.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
 
@@ -122,6 +125,57 @@ TEST(RuntimesTest, NothingPilesUp) {
     if (i > 5) {
       EXPECT_LE(now, mapped);
     }
+  }
+}
+
+// --- The clock may not change under a runtime.
+
+void ChangeTheClockInsideRun() {
+  csp::Run([] {
+    ManualClock clock;
+    const ScopedClock use(&clock);
+  });
+}
+
+void EndAClockUnderTheDefaultRuntime() {
+  ManualClock clock;
+  const ScopedClock use(&clock);
+  Go([] {}).Join();
+}
+
+void EndAClockUnderARunOfAnotherThread() {
+  ManualClock clock;
+  std::atomic<bool> runs{false};
+  std::thread other;
+  const ScopedClock use(&clock);
+  other = std::thread([&] {
+    csp::Run([&] {
+      runs = true;
+      MakeChan<int>().Recv();
+    });
+  });
+  while (!runs) std::this_thread::yield();
+}
+
+TEST(RuntimesTest, TheClockMayNotChangeUnderOne) {
+  const testing::KilledBySignal aborted(SIGABRT);
+  EXPECT_CHILD(ChangeTheClockInsideRun(), aborted, "ScopedClock: made while a runtime lives");
+  EXPECT_CHILD(EndAClockUnderTheDefaultRuntime(), aborted,
+               "ScopedClock: ends while a runtime lives");
+  EXPECT_CHILD(EndAClockUnderARunOfAnotherThread(), aborted,
+               "ScopedClock: ends while a runtime lives");
+}
+
+TEST(RuntimesTest, TheClockMayChangeBetweenThem) {
+  for (int i = 0; i < 3; ++i) {
+    ManualClock clock;
+    const ScopedClock use(&clock);
+    csp::Run([&] {
+      Task<void> sleeper = Go([] { SleepFor(absl::Hours(1)); });
+      EXPECT_TRUE(EventuallyTrue([] { return GetStats().timers == 1; }));
+      clock.Advance(absl::Hours(1));
+      sleeper.Join();
+    });
   }
 }
 
