@@ -29,12 +29,21 @@ bool BlockUntil(C& event, std::int64_t deadline, bool shielded = false) {
     }
     event.waiter.Bind(attempt, 0);
     // Not armed means unlinked: nobody but a canceller can have claimed the attempt then.
-    const bool armed = event.Arm() == Arming::kArmed;
-    if (!armed && attempt.Abort()) continue;
     Waiter late;
     late.Bind(attempt, 1);
     WaitTimer timer(late);
-    if (armed) timer.Arm(deadline);
+    bool armed = false;
+    try {
+      armed = event.Arm() == Arming::kArmed;
+      if (armed) timer.Arm(deadline);
+    } catch (...) {
+      if (attempt.Abort()) {
+        event.Disarm();
+        throw;
+      }
+      // Decided before: what has happened stands.
+    }
+    if (!armed && attempt.Abort()) continue;
     const int index = attempt.Await(event.reason(), event.object());
     if (index != 1) timer.Disarm();
     if (index == 0) {

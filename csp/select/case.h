@@ -5,8 +5,10 @@
 // on the waiting fiber or thread:
 //
 //   Poll      take the event now, or change nothing and return false
-//   Arm       under the lock: if the event is there, kReady; else link `waiter` and return kArmed
-//   Disarm    under the lock: unlink `waiter` if it still is linked
+//   Arm       under the lock: if the event is there, kReady; else link `waiter` and return kArmed.
+//             What it throws leaves the wait, which has then done nothing (unless it has just been
+//             decided: then it goes through)
+//   Disarm    under the lock: unlink `waiter` if it still is linked; also comes after an Arm that threw
 //   Accept    the wait was decided for this case; may refuse, then the select begins anew
 //
 // and the object, when the event happens, under its lock: WaitList::PopClaimed, then outside of the

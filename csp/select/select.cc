@@ -199,7 +199,16 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
       shielded = true;  // unwinding
       continue;
     }
-    const bool armed = selection.Arm(attempt);
+    bool armed = false;
+    try {
+      armed = selection.Arm(attempt);
+    } catch (...) {
+      if (attempt.Abort()) {
+        selection.DisarmAllBut(-1);
+        throw;
+      }
+      // Decided before: what has happened stands, and nothing more had to be armed.
+    }
     if ((!armed || has_default) && attempt.Abort()) {
       selection.DisarmAllBut(-1);
       if (armed) return kTookDefault;  // nothing was ready at the moment of the last Arm

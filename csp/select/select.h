@@ -18,6 +18,7 @@
 //
 // Errors: NoLiveCase, if no case can ever be ready (nil channels, When(false)) and there is no
 // Default. Cancelled, if the calling fiber is cancelled; a select with a Default never throws it.
+// What arming an event throws (std::bad_alloc): nothing has happened then.
 // Thread rules: from a fiber or from a plain thread, which it blocks.
 // Memory ordering: as of the operation that won; losing cases order nothing.
 // Cost: no allocation; one load a case to see that it is not ready, one lock to take the winner; a

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "csp/csp.h"
+#include "csp/select/block.h"
 #include "csp/select/case.h"
 #include "csp/select/select_event.h"
 #include "csp/select/summary.h"
@@ -41,6 +42,18 @@ class Gate {
 
   PassEvent OnPass();
 
+  void Link(Waiter& waiter) {
+    const std::lock_guard lock(mu_);
+    waiters_.PushBack(waiter);
+  }
+  void Unlink(Waiter& waiter) {
+    const std::lock_guard lock(mu_);
+    waiters_.Remove(waiter);
+  }
+  bool nobody_waits() const {
+    const std::lock_guard lock(mu_);
+    return waiters_.empty();
+  }
   int passed() const {
     const std::lock_guard lock(mu_);
     return passed_;
@@ -284,6 +297,130 @@ TEST_P(UserEventTest, MayRefuseAndThenTheSelectBeginsAnew) {
       if (knocks < 4) ch.Send(-7);  // after refusals the other case still is there
       EXPECT_EQ(selecting.Join(), knocks < 4 ? -7 : 4);
     }
+  });
+}
+
+// --- An event that cannot be armed.
+
+struct NoRoom {};
+
+// Its Arm throws, before or after it has linked its waiter.
+class Broken final : public SelectEvent, public Case {
+ public:
+  using Result = Unit;
+
+  Broken(Gate& gate, bool linked) : Case(Kind::kAsk), gate_(gate), linked_(linked) {}
+
+  bool Poll() override { return false; }
+  Arming Arm() override {
+    if (linked_) gate_.Link(waiter);
+    throw NoRoom();
+  }
+  void Disarm() noexcept override { gate_.Unlink(waiter); }
+  Unit Take() { return {}; }
+  const internal::ParkReason& reason() const override {
+    static constexpr internal::ParkReason kReason{"Break", "test"};
+    return kReason;
+  }
+  const void* object() const override { return this; }
+
+ private:
+  Gate& gate_;
+  const bool linked_;
+};
+
+// The channels and the gate work as if nobody had ever waited.
+void ExpectNobodyWaits(Gate& gate, const Chan<int>& in, const Chan<int>& out) {
+  EXPECT_TRUE(gate.nobody_waits());
+  EXPECT_FALSE(in.TrySend(1));
+  std::optional<int> value;
+  EXPECT_FALSE(out.TryRecv(value));
+  Task<void> sender = Go([in] { in.Send(2); });
+  EXPECT_EQ(in.Recv(), 2);
+  sender.Join();
+}
+
+TEST_P(UserEventTest, ThatCannotBeArmedLeavesNothingBehind) {
+  Here([] {
+    Gate gate;
+    const Chan<int> in = MakeChan<int>();
+    const Chan<int> out = MakeChan<int>();
+    const auto ignore = [](std::optional<int>) {};
+    for (int i = 0; i < Rounds(200); ++i) {
+      const bool linked = i % 2 == 0;
+      const auto broken = [&] { return Broken(gate, linked); };
+      // Fair selects begin to arm anywhere.
+      EXPECT_THROW(Select(broken(), in.OnRecv() >> ignore, out.OnSend(3), gate.OnPass() >> ignore),
+                   NoRoom);
+      EXPECT_THROW(PriSelect(broken(), in.OnRecv() >> ignore, out.OnSend(3)), NoRoom);
+      EXPECT_THROW(PriSelect(in.OnRecv() >> ignore, broken(), out.OnSend(3)), NoRoom);
+      EXPECT_THROW(PriSelect(in.OnRecv() >> ignore, out.OnSend(3), broken()), NoRoom);
+      EXPECT_THROW(PriSelect(in.OnRecv() >> ignore, OnTimeout(absl::Hours(1)), broken()), NoRoom);
+      Broken alone(gate, linked);
+      EXPECT_THROW(internal::Block(alone), NoRoom);
+    }
+    EXPECT_EQ(GetStats().timers, 0U);
+    ExpectNobodyWaits(gate, in, out);
+  });
+}
+
+// A value that comes while the select is being armed either is received or stays with its sender.
+TEST_P(UserEventTest, ThatCannotBeArmedLosesNoValue) {
+  Here([] {
+    Gate gate;
+    const Chan<int> ch = MakeChan<int>();
+    const int count = Rounds(2'000);
+    Task<void> sender = Go([=] {
+      for (int i = 0; i < count; ++i) ch.Send(i);
+      ch.Close();
+    });
+    int next = 0;
+    for (bool open = true; open;) {
+      try {
+        PriSelect(
+            ch.OnRecv() >>
+                [&](std::optional<int> value) {
+                  open = value.has_value();
+                  EXPECT_EQ(value.value_or(next), next);
+                  if (open) ++next;
+                },
+            Broken(gate, false));
+      } catch (const NoRoom&) {
+        Yield();
+      }
+    }
+    EXPECT_EQ(next, count);
+    sender.Join();
+  });
+}
+
+// The wait is decided by an earlier case when a later one fails.
+TEST_P(UserEventTest, ThatCannotBeArmedChangesNothingAnyMore) {
+  class Closing final : public SelectEvent, public Case {
+   public:
+    using Result = int;
+    explicit Closing(const Chan<int>& ch) : Case(Kind::kAsk), ch_(ch) {}
+    bool Poll() override { return false; }
+    Arming Arm() override {
+      EXPECT_TRUE(ch_.TrySend(8));  // to the very select that this belongs to
+      throw NoRoom();
+    }
+    void Disarm() noexcept override {}
+    int Take() { return 0; }
+    const internal::ParkReason& reason() const override {
+      static constexpr internal::ParkReason kReason{"Close", "test"};
+      return kReason;
+    }
+    const void* object() const override { return this; }
+
+   private:
+    const Chan<int>& ch_;
+  };
+  Here([] {
+    const Chan<int> ch = MakeChan<int>();
+    EXPECT_EQ(PriSelect(
+                  ch.OnRecv() >> [](std::optional<int> value) { return *value; }, Closing(ch)),
+              8);
   });
 }
 
