@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <memory>
 #include <set>
 #include <thread>
@@ -59,19 +60,19 @@ TEST(BlockingPoolTest, NoMoreThreadsThanTheLimit) {
   const Watchdog watchdog;
   BlockingPool pool;
   std::atomic<int> ran{0};
-  std::atomic<bool> go_on{false};
+  std::latch go_on(1);
   std::vector<std::unique_ptr<TestJob>> jobs;
   const int count = static_cast<int>(BlockingPool::kMaxThreads) + 50;
   for (int i = 0; i < count; ++i) {
     jobs.push_back(std::make_unique<TestJob>([&] {
-      while (!go_on) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+      go_on.wait();
       ++ran;
     }));
     pool.Submit(jobs.back().get());
   }
   EXPECT_EQ(pool.threads(), BlockingPool::kMaxThreads);
   EXPECT_FALSE(pool.quiet());
-  go_on = true;
+  go_on.count_down();
   while (!pool.quiet()) std::this_thread::yield();
   EXPECT_EQ(ran, count);
 }

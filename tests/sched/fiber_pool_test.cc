@@ -184,7 +184,7 @@ TEST(FiberMemoryTest, ComesBackAfterASpike) {
         const long spike = ResidentKilobytes();
         EXPECT_GE(spike - before, 20'000 * 4);
         parked.reset();
-        for (int i = 0; i < 100 && ResidentKilobytes() > before + (spike - before) / 4; ++i) {
+        for (int i = 0; i < 1000 && ResidentKilobytes() > before + (spike - before) / 4; ++i) {
           SleepFor(absl::Milliseconds(10));  // idle: then the runtime tidies up
         }
         EXPECT_LE(ResidentKilobytes(), before + (spike - before) / 4);

@@ -8,6 +8,7 @@
 
 #include "csp/base/clock.h"
 #include "csp/chan/chan.h"
+#include "csp/task/after_func.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
@@ -91,6 +92,24 @@ TEST_P(ManualClockTest, TimeStandsStillByItself) {
         EXPECT_FALSE(sleeper.done());
         clock.Advance(absl::Nanoseconds(1));
         sleeper.Join();
+      },
+      {.workers = GetParam()});
+}
+
+TEST_P(ManualClockTest, AfterFuncRunsWhenTheClockIsThere) {
+  const Watchdog watchdog;
+  ManualClock clock;
+  const ScopedClock use(&clock);
+  csp::Run(
+      [&] {
+        const Chan<int> ran = MakeChan<int>(1);
+        AfterFuncTimer timer = AfterFunc(absl::Hours(1), [ran] { ran.Send(1); });
+        clock.Advance(absl::Hours(1) - absl::Nanoseconds(1));
+        for (int i = 0; i < 100; ++i) Yield();
+        EXPECT_EQ(ran.len(), 0U);
+        clock.Advance(absl::Nanoseconds(1));
+        EXPECT_EQ(ran.Recv(), 1);
+        EXPECT_FALSE(timer.Stop());
       },
       {.workers = GetParam()});
 }

@@ -8,7 +8,6 @@
 #include <stdexcept>
 #include <vector>
 
-#include "csp/base/clock.h"
 #include "csp/base/panic.h"
 #include "csp/chan/chan.h"
 #include "csp/select/event.h"
@@ -183,24 +182,6 @@ TEST_P(AfterFuncTest, AFailureIsReportedAndTheTimerGoesOn) {
     EXPECT_EQ(told.Recv(), "AfterFunc: late");
     SetPanicHandler(previous);
   });
-}
-
-TEST(AfterFuncClockTest, FollowsTheVirtualClock) {
-  const Watchdog watchdog;
-  ManualClock clock;
-  const ScopedClock use(&clock);
-  csp::Run(
-      [&] {
-        const Chan<int> ran = MakeChan<int>(1);
-        AfterFuncTimer timer = AfterFunc(absl::Hours(1), [ran] { ran.Send(1); });
-        clock.Advance(absl::Hours(1) - absl::Nanoseconds(1));
-        for (int i = 0; i < 100; ++i) Yield();
-        EXPECT_EQ(ran.len(), 0U);
-        clock.Advance(absl::Nanoseconds(1));
-        EXPECT_EQ(ran.Recv(), 1);
-        EXPECT_FALSE(timer.Stop());
-      },
-      {.workers = 2});
 }
 
 }  // namespace

@@ -5,11 +5,13 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "csp/base/panic.h"
 #include "csp/chan/chan.h"
+#include "csp/sched/dump.h"
 #include "csp/select/blocking.h"
 #include "csp/select/event.h"
 #include "csp/select/select.h"
@@ -74,13 +76,19 @@ std::vector<std::function<void()>> EveryWait() {
       },
       [=] { JoinInVain(false); },
       [=] { JoinInVain(true); },
-      [=] {
+  };
+}
+
+// Loops over what may suspend but never waits for long.
+std::vector<std::function<void()>> EveryLoop() {
+  return {
+      [] {
         for (;;) Yield();
       },
-      [=] {
+      [] {
         for (;;) Blocking([] {});
       },
-      [=] {
+      [] {
         const Chan<int> ready = MakeChan<int>(1);  // operations that never wait
         for (;;) {
           ready.Send(1);
@@ -94,40 +102,45 @@ std::vector<std::function<void()>> EveryWait() {
 TEST_P(CancelTest, EndsEveryKindOfWaitAtAnyMoment) {
   Here([] {
     for (int k = 0; k < Rounds(20); ++k) {
-      int kind = 0;
-      for (const std::function<void()>& wait : EveryWait()) {
-        ++kind;
-        Task<void> task = Go([&] { wait(); });
-        for (int i = 0; i < k; ++i) Yield();
-        task.Cancel();
-        EXPECT_THROW(task.Join(), TaskCancelled) << "kind " << kind;
+      for (const auto& every : {EveryWait(), EveryLoop()}) {
+        int kind = 0;
+        for (const std::function<void()>& wait : every) {
+          ++kind;
+          Task<void> task = Go([&] { wait(); });
+          for (int i = 0; i < k; ++i) Yield();
+          task.Cancel();
+          EXPECT_THROW(task.Join(), TaskCancelled) << "kind " << kind << " of " << every.size();
+        }
       }
     }
   });
 }
 
+// Cancels `wait` once it is under way.
+void CancelInProgress(const std::function<void()>& wait, bool parks) {
+  std::atomic<bool> begun{false};
+  bool unwound = false;
+  Task<void> task = Go([&] {
+    begun = true;
+    try {
+      wait();
+    } catch (const Cancelled&) {
+      unwound = true;
+      throw;
+    }
+  });
+  const std::string parked = "fiber " + std::to_string(task.number()) + " parked in ";
+  EXPECT_TRUE(EventuallyTrue(
+      [&] { return parks ? DumpFibers().find(parked) != std::string::npos : begun.load(); }));
+  task.Cancel();
+  ExpectCancelled(task);
+  EXPECT_TRUE(unwound);
+}
+
 TEST_P(CancelTest, EndsAWaitInProgress) {
   Here([] {
-    int kind = 0;
-    for (const std::function<void()>& wait : EveryWait()) {
-      ++kind;
-      std::atomic<bool> begun{false};
-      bool unwound = false;
-      Task<void> task = Go([&] {
-        begun = true;
-        try {
-          wait();
-        } catch (const Cancelled&) {
-          unwound = true;
-          throw;
-        }
-      });
-      while (!begun) Yield();
-      SleepFor(absl::Microseconds(200));
-      task.Cancel();
-      EXPECT_THROW(task.Join(), TaskCancelled) << "kind " << kind;
-      EXPECT_TRUE(unwound);
-    }
+    for (const std::function<void()>& wait : EveryWait()) CancelInProgress(wait, true);
+    for (const std::function<void()>& loop : EveryLoop()) CancelInProgress(loop, false);
   });
 }
 

@@ -14,6 +14,7 @@
 
 #include "csp/base/panic.h"
 #include "csp/chan/chan.h"
+#include "csp/sched/dump.h"
 #include "csp/select/event.h"
 #include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
@@ -69,12 +70,17 @@ TEST(ExitTest, CalledByAFiber) {
   }
 }
 
+void AwaitInDump(const std::string& text) {
+  while (DumpFibers().find(text) == std::string::npos) std::this_thread::yield();
+}
+
 TEST(ExitTest, WhileAPlainThreadWaits) {
   EXPECT_CHILD(
       {
         std::thread([] { MakeChan<int>().Recv(); }).detach();
         std::thread([] { Go([] { Event().Wait(); }).Join(); }).detach();
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+        AwaitInDump("parked in chan Recv");
+        AwaitInDump("parked in task Join");
         std::exit(5);
       },
       ExitedWithCode(5), "");

@@ -17,6 +17,7 @@
 #include <vector>
 
 #include "csp/base/panic.h"
+#include "csp/sched/dump.h"
 #include "csp/select/event.h"
 #include "csp/select/select.h"
 #include "csp/task/go.h"
@@ -199,13 +200,9 @@ TEST_P(TaskTest, AJoinerThatIsCancelledKeepsTheHandle) {
       let_go.Wait();
       return 9;
     });
-    std::atomic<bool> begun{false};
-    Task<void> joiner = Go([&] {
-      begun = true;
-      task.Join();
-    });
-    while (!begun) Yield();
-    SleepFor(absl::Microseconds(100));
+    Task<void> joiner = Go([&] { task.Join(); });
+    const std::string parked = "fiber " + std::to_string(joiner.number()) + " parked in task Join";
+    EXPECT_TRUE(EventuallyTrue([&] { return DumpFibers().find(parked) != std::string::npos; }));
     joiner.Cancel();
     EXPECT_THROW(joiner.Join(), TaskCancelled);
     EXPECT_TRUE(task.joinable());
