@@ -1,7 +1,10 @@
-// What timers and tickers leave behind: nothing. (libgo#215: an idle timer that leaks a bit each
-// second.)
+// What timers and tickers leave behind: nothing. (E7: an idle timer that leaks a bit each second.)
+#include <unistd.h>
+
 #include <atomic>
+#include <cstdint>
 #include <cstdlib>
+#include <fstream>
 #include <new>
 
 #include "csp/chan/chan.h"
@@ -56,6 +59,36 @@ TEST_P(AlarmCostTest, WaitingAllocatesNothing) {
     const long before = allocations;
     rounds(Rounds(5'000));
     EXPECT_LE(allocations - before, 16);  // a heap of a worker that had not had a timer before
+  });
+}
+
+long ResidentKilobytes() {
+  std::ifstream file("/proc/self/statm");
+  long all = 0;
+  long resident = 0;
+  file >> all >> resident;
+  return resident * (sysconf(_SC_PAGESIZE) / 1024);
+}
+
+// For a minute in a soak test.
+TEST_P(AlarmCostTest, ATickerForLong) {
+  Here([] {
+    Ticker ticker(absl::Milliseconds(1));
+    const auto tick_for = [&](absl::Duration length) {
+      for (const absl::Time end = Now() + length; Now() < end;) {
+        ticker.Tick();
+        Select(
+            ticker.OnTick() >> [](std::int64_t) {}, OnTimeout(absl::Microseconds(500)) >> [] {});
+      }
+    };
+    tick_for(absl::Milliseconds(50));
+    const long allocated = allocations;
+    const long resident = ResidentKilobytes();
+    tick_for(kSoak ? absl::Minutes(1) : absl::Milliseconds(200));
+    EXPECT_LE(allocations - allocated, 16);
+    if (!kAsan && !kTsan) {  // their own records grow
+      EXPECT_LE(ResidentKilobytes() - resident, 256);
+    }
   });
 }
 

@@ -2,12 +2,15 @@
 #include "csp/time/timer.h"
 
 #include <atomic>
+#include <cstdint>
+#include <memory>
 #include <random>
 #include <thread>
 #include <vector>
 
 #include "csp/chan/chan.h"
 #include "csp/select/select.h"
+#include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
@@ -140,7 +143,7 @@ TEST_P(TimerTest, HasItsFairTurn) {
   });
 }
 
-// golang/go#14038, #11513, #37196: the wait after a Reset is never cut short by an old tick.
+// E1 (golang/go#14038, #11513, #37196): the wait after a Reset is never cut short by an old tick.
 TEST_P(TimerTest, NoStaleTickAfterReset) {
   Here([] {
     constexpr int kFibers = 200;
@@ -245,6 +248,56 @@ TEST_P(TimerTest, StopHolds) {
     quit.Close();
     receiver.Join();
     EXPECT_EQ(received, expected);
+  });
+}
+
+// E10: everybody stops and resets everybody's timers, from fibers and from a plain thread.
+TEST_P(TimerTest, Meddlers) {
+  Here([] {
+    std::vector<std::unique_ptr<Timer>> timers;
+    for (int i = 0; i < 6; ++i) timers.push_back(std::make_unique<Timer>(kNever));
+    const auto meddle = [&timers](std::uint32_t random) {
+      Timer& timer = *timers[random / 64 % timers.size()];
+      switch (random % 4) {
+        case 0:
+          timer.Stop();
+          break;
+        case 1:
+          (void)timer.TryFire();
+          break;
+        default:
+          timer.Reset(absl::Microseconds(random / 4 % 16));
+      }
+    };
+    std::atomic<bool> over{false};
+    std::atomic<int> fired{0};
+    std::vector<Task<void>> tasks;
+    for (std::uint32_t i = 0; i < timers.size(); ++i) {
+      tasks.push_back(Go([&, i] {
+        std::mt19937 random(i);
+        while (!over) {
+          Select(
+              timers[i]->OnFire() >> [&] { ++fired; },
+              OnTimeout(absl::Microseconds(random() % 50)) >> [] {});
+          meddle(static_cast<std::uint32_t>(random()));
+        }
+      }));
+    }
+    tasks.push_back(BlockingDetached([&] {
+      std::mt19937 random(99);
+      while (!over) meddle(static_cast<std::uint32_t>(random()));
+    }));
+    std::mt19937 random(7);
+    for (int i = 0; i < Rounds(20'000); ++i) {
+      meddle(static_cast<std::uint32_t>(random()));
+      if (i % 8 == 0) Yield();
+    }
+    EXPECT_TRUE(EventuallyTrue([&] {
+      meddle(2);  // a Reset
+      return fired > 0;
+    }));
+    over = true;
+    for (Task<void>& task : tasks) task.Join();
   });
 }
 

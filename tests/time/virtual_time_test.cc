@@ -57,7 +57,7 @@ TEST_P(VirtualTimeTest, SleepersWakeInOrder) {
   });
 }
 
-// crossbeam-rs/crossbeam#397.
+// E8 (crossbeam-rs/crossbeam#397).
 TEST_P(VirtualTimeTest, ALateReceiverGetsOneCountAndThePhaseIsKept) {
   Here([&] {
     Ticker ticker(Milliseconds(10));
