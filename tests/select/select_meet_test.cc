@@ -3,6 +3,7 @@
 #include <array>
 #include <atomic>
 #include <cstdint>
+#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
@@ -237,6 +238,54 @@ TEST_P(SelectMeetTest, FanInLosesNothing) {
     for (auto& producer : producers) producer.Join();
     for (int n : next) EXPECT_EQ(n, count);
     EXPECT_EQ(Counted::live(), 0);
+  });
+}
+
+// B2: producers that change between a rendezvous and a condition; a consumer that gives way between
+// its receives. Nobody is left asleep.
+TEST_P(SelectMeetTest, ChannelAndConditionWithAYieldInBetween) {
+  Here([] {
+    constexpr int kProducers = 2;
+    const int count = Rounds(50'000);
+    auto direct = MakeChan<int>();
+    auto filled = MakeChan<Unit>(1);  // the condition: something lies in the box
+    std::mutex mu;
+    std::vector<int> box;
+    std::vector<Task<void>> producers;
+    for (int p = 0; p < kProducers; ++p) {
+      producers.push_back(Go([&, p] {
+        for (int i = 1; i <= count; ++i) {
+          if ((i + p) % 2 == 0) {
+            direct.Send(i);
+          } else {
+            {
+              const std::lock_guard lock(mu);
+              box.push_back(i);
+            }
+            (void)filled.TrySend({});
+          }
+        }
+      }));
+    }
+    std::int64_t sum = 0;
+    for (int received = 0; received < kProducers * count;) {
+      Select(
+          direct.OnRecv() >>
+              [&](std::optional<int> v) {
+                sum += *v;
+                ++received;
+              },
+          filled.OnRecv() >>
+              [&](auto) {
+                const std::lock_guard lock(mu);
+                for (int v : box) sum += v;
+                received += static_cast<int>(box.size());
+                box.clear();
+              });
+      if (received % 3 == 0) Yield();
+    }
+    for (auto& producer : producers) producer.Join();
+    EXPECT_EQ(sum, std::int64_t{kProducers} * count * (count + 1) / 2);
   });
 }
 

@@ -240,6 +240,37 @@ TEST_P(SelectTest, CopiesAnLvalueBeforehand) {
   });
 }
 
+// --- Events of every kind. (D10.)
+
+TEST_P(SelectTest, OneSelectWaitsForEverything) {
+  Here([] {
+    for (int round = 0; round < Rounds(700); ++round) {
+      const int which = round % 7;
+      auto in = MakeChan<int>(), out = MakeChan<int>();
+      Event event, gate;
+      Timer timer(absl::InfiniteDuration());
+      Ticker ticker(absl::InfiniteDuration());
+      Task<void> joined = Go([&] { gate.Wait(); });
+      Task<void> cause = Go([&] {
+        if (which == 0) in.Send(1);
+        if (which == 1) (void)out.Recv();
+        if (which == 2) event.Set();
+        if (which == 3) timer.Reset(absl::ZeroDuration());
+        if (which == 4) ticker.Reset(absl::Nanoseconds(1));
+        if (which == 5) gate.Set();
+      });
+      const absl::Duration timeout = which == 6 ? absl::Microseconds(1) : absl::InfiniteDuration();
+      ASSERT_EQ(Select(in.OnRecv() >> Says(0), out.OnSend(1) >> Says(1), event.OnWait() >> Says(2),
+                       timer.OnFire() >> Says(3), ticker.OnTick() >> Says(4),
+                       joined.OnJoin() >> Says(5), OnTimeout(timeout) >> Says(6)),
+                which);
+      cause.Join();
+      gate.Set();
+      if (which != 5) joined.Join();
+    }
+  });
+}
+
 // --- Up to 64 cases.
 
 template <std::size_t... I>

@@ -49,6 +49,44 @@ TEST_P(SelectTimeTest, WhatIsReadyWinsOverWhatIsOver) {
   });
 }
 
+// B11: of a wait that is over as soon as it begins nothing is left that the event could stumble on.
+TEST_P(SelectTimeTest, TheEventAfterAnEmptyWait) {
+  Here([] {
+    const absl::Duration waits[] = {absl::ZeroDuration(), absl::Nanoseconds(1), absl::Hours(-1)};
+    const auto forever = absl::InfiniteDuration();
+    for (int i = 0; i < Rounds(1'000); ++i) {
+      const absl::Duration wait = waits[i % 3];
+      Event event;
+      ASSERT_EQ(Select(event.OnWait() >> Says(0), OnTimeout(wait) >> Says(1)), 1);
+      event.Set();
+      ASSERT_EQ(Select(event.OnWait() >> Says(0), OnTimeout(wait) >> Says(1)), 0);
+
+      auto ch = MakeChan<int>(1);
+      ASSERT_EQ(Select(ch.OnRecv() >> Says(0), OnTimeout(wait) >> Says(1)), 1);
+      ASSERT_TRUE(ch.TrySend(1));
+      ASSERT_EQ(Select(ch.OnSend(2) >> Says(0), OnTimeout(wait) >> Says(1)), 1);
+      ASSERT_EQ(ch.Recv(), 1);
+      ASSERT_EQ(ch.len(), 0u);
+
+      Timer timer(forever);
+      ASSERT_EQ(Select(timer.OnFire() >> Says(0), OnTimeout(wait) >> Says(1)), 1);
+      timer.Reset(absl::ZeroDuration());
+      ASSERT_EQ(Select(timer.OnFire() >> Says(0), OnTimeout(forever) >> Says(1)), 0);
+
+      Ticker ticker(forever);
+      ASSERT_EQ(Select(ticker.OnTick() >> Says(0), OnTimeout(wait) >> Says(1)), 1);
+      ticker.Reset(absl::Nanoseconds(1));
+      ASSERT_EQ(Select(ticker.OnTick() >> Says(0), OnTimeout(forever) >> Says(1)), 0);
+
+      Event gate;
+      Task<void> task = Go([&] { gate.Wait(); });
+      ASSERT_EQ(Select(task.OnJoin() >> Says(0), OnTimeout(wait) >> Says(1)), 1);
+      gate.Set();
+      ASSERT_EQ(Select(task.OnJoin() >> Says(0), OnTimeout(forever) >> Says(1)), 0);
+    }
+  });
+}
+
 TEST_P(SelectTimeTest, AShortOneEndsAWait) {
   Here([] {
     auto never = MakeChan<int>();
