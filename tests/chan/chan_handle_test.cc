@@ -8,12 +8,14 @@
 #include <type_traits>
 #include <unordered_set>
 #include <utility>
+#include <vector>
 
 #include "csp/chan/chan.h"
 #include "csp/csp.h"
 #include "gtest/gtest.h"
 #include "tests/chan/counted.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scale.h"
 
 namespace csp {
 namespace {
@@ -126,7 +128,30 @@ static_assert(std::input_iterator<decltype(MakeChan<int>().begin())>);
 static_assert(std::ranges::input_range<Chan<int>>);
 static_assert(std::ranges::input_range<RecvChan<std::unique_ptr<int>>>);
 
-// C8: a channel whose last handle dies in a static.
+// C8: the last handle goes on a fiber, on a thread or after the runtime, whoever comes last.
+TEST(ChanHandleTest, LastHandleMayGoAnywhere) {
+  std::vector<Chan<Counted>> outlive;
+  csp::Run(
+      [&] {
+        for (int i = 0; i < Rounds(1'000); ++i) {
+          auto ch = MakeChan<Counted>(1);
+          ch.Send(Counted(i));
+          Task<void> fiber = Go([ch]() mutable { ch = Chan<Counted>(); });
+          Task<void> thread = BlockingDetached([ch]() mutable { ch = Chan<Counted>(); });
+          if (i % 100 == 0) outlive.push_back(ch);
+          ch = Chan<Counted>();
+          fiber.Join();
+          thread.Join();
+        }
+        EXPECT_TRUE(
+            EventuallyTrue([&] { return Counted::live() == static_cast<int>(outlive.size()); }));
+      },
+      {.workers = 2});
+  outlive.clear();
+  EXPECT_EQ(Counted::live(), 0);
+}
+
+// ... or in a static.
 Chan<std::unique_ptr<int>>& StaticChannel() {
   static auto channel = MakeChan<std::unique_ptr<int>>(1);
   return channel;

@@ -1,6 +1,7 @@
 // The try and the timed forms: what they take, leave and say.
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "csp/chan/chan.h"
 #include "csp/csp.h"
@@ -105,6 +106,34 @@ TEST_P(ChanTryTest, TimeoutAgainstValueLosesNothing) {
       EXPECT_EQ(sent, received);
       EXPECT_EQ(Counted::live(), 0);
     }
+  });
+}
+
+// C3: whoever only tries never waits for the others, and nothing is lost.
+TEST_P(ChanTryTest, ManyWhoOnlyTryAtCapacityOne) {
+  Here([] {
+    auto ch = MakeChan<Counted>(1);
+    const auto only_try = [ch] {
+      int surplus = 0;
+      std::optional<Counted> out;
+      for (int i = 0; i < Rounds(100'000); ++i) {
+        surplus += ch.TrySend(Counted(i)) ? 1 : 0;
+        surplus -= ch.TryRecv(out) ? 1 : 0;
+      }
+      return surplus;
+    };
+    std::vector<Task<int>> tasks;
+    for (int k = 0; k < 2; ++k) {
+      tasks.push_back(Go(only_try));
+      tasks.push_back(BlockingDetached(only_try));  // on a thread
+    }
+    int surplus = 0;
+    for (Task<int>& task : tasks) surplus += task.Join();
+    EXPECT_EQ(surplus, static_cast<int>(ch.len()));
+    std::optional<Counted> last;
+    (void)ch.TryRecv(last);
+    last.reset();
+    EXPECT_EQ(Counted::live(), 0);
   });
 }
 
