@@ -38,6 +38,7 @@ class Reports {
 using PanicHandlerTest = RuntimeTest;
 CSP_INSTANTIATE(PanicHandlerTest);
 
+// G5, the half of it that needs no scope.
 TEST_P(PanicHandlerTest, TellsOfADetachedFailure) {
   Here([] {
     Reports reports;

@@ -129,6 +129,7 @@ TEST(RunTest, TwoAtOnce) {
 }
 
 // Whoever is left when main returns is unwound: destructors run.
+// L7
 TEST(RunTest, UnwindsWhoIsLeft) {
   const Watchdog watchdog;
   for (const int workers : kWorkerCounts) {
@@ -396,6 +397,7 @@ void ShutDownFromAFiber() {
   std::_Exit(message.find("Shutdown: called on a fiber") == 0 ? 0 : 1);
 }
 
+// L4
 TEST(ShutdownTest, NotOnAFiberOfTheDefaultRuntime) {
   EXPECT_CHILD(ShutDownFromAFiber(), ExitedWithCode(0), "");
 }
