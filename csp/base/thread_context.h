@@ -11,11 +11,13 @@ namespace csp::internal {
 
 struct LeanRecord;
 class Parker;
+class Runtime;
 class Worker;
 
 struct ThreadContext {
   Parker* parker = nullptr;    // the running fiber; on a plain thread its record, once it has one
   Worker* worker = nullptr;    // null on a plain thread
+  Runtime* runtime = nullptr;  // of a pool's thread: whose fibers it works for
   LeanRecord* lean = nullptr;  // of a worker's thread (leaning_lock.h)
   int budget = 0;              // operations left before a blocking call that is ready yields
   unsigned held_ranks = 0;     // debug builds: lock ranks held, a bit each

@@ -7,6 +7,9 @@
 #include <system_error>
 #include <utility>
 
+#include "csp/base/panic.h"
+#include "csp/base/thread_context.h"
+
 namespace csp::internal {
 namespace {
 
@@ -47,6 +50,7 @@ void BlockingPool::StartThread() {
 
 void BlockingPool::ThreadMain(std::thread* self) {
   pthread_setname_np(pthread_self(), "csp-blocking");
+  CurrentThread()->runtime = runtime_;
   std::unique_lock lock(mu_);
   for (;;) {
     ++idle_;
@@ -64,6 +68,7 @@ void BlockingPool::ThreadMain(std::thread* self) {
   --threads_;
   ended_.notify_all();
   lock.unlock();
+  CurrentThread()->runtime = nullptr;  // the destructors of thread-locals are no job
   if (before.joinable()) before.join();
 }
 

@@ -17,6 +17,8 @@
 
 namespace csp::internal {
 
+class Runtime;
+
 class BlockingPool {
  public:
   // One call to make. `Run` must not throw; it is the pool's last touch of the job.
@@ -28,7 +30,8 @@ class BlockingPool {
     ~Job() = default;
   };
 
-  BlockingPool() = default;
+  // `runtime` may be null: then jobs are as on any plain thread. It is not used but handed on.
+  explicit BlockingPool(Runtime* runtime = nullptr) : runtime_(runtime) {}
   // Waits for the jobs at work; those not begun are run first.
   ~BlockingPool();
   BlockingPool(const BlockingPool&) = delete;
@@ -49,6 +52,7 @@ class BlockingPool {
   void StartThread();
   void ThreadMain(std::thread* self);
 
+  Runtime* const runtime_;
   mutable std::mutex mu_;
   std::condition_variable work_;   // a job has come, or the pool is closing
   std::condition_variable ended_;  // a thread has ended

@@ -111,9 +111,14 @@ Runtime* Runtime::DefaultIfStarted() {
   return TheDefault().runtime.load(std::memory_order_acquire);
 }
 
+Runtime* Runtime::OfCaller() {
+  const ThreadContext* thread = CurrentThread();
+  return thread->worker != nullptr ? &thread->worker->runtime() : thread->runtime;
+}
+
 Runtime& Runtime::Current() {
-  Worker* worker = CurrentThread()->worker;
-  return worker != nullptr ? worker->runtime() : Default();
+  Runtime* runtime = OfCaller();
+  return runtime != nullptr ? *runtime : Default();
 }
 
 void Runtime::CheckNotForked() {

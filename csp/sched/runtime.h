@@ -54,7 +54,10 @@ class Runtime final : public ClockListener {
   // RuntimeConfig{}. Never destroyed.
   static Runtime& Default();
   static Runtime* DefaultIfStarted();
-  // The runtime of the calling fiber; on a plain thread the default one.
+  // The runtime of the calling fiber, or of the fiber whose Blocking call this is; null on any
+  // other thread.
+  static Runtime* OfCaller();
+  // The same, and on any other thread the default one.
   static Runtime& Current();
 
   // Runs `task` some time, on a fiber of this runtime; see TaskRecord. Never suspends. Throws
@@ -146,9 +149,9 @@ class Runtime final : public ClockListener {
   Atomic<bool> deadlock_checked_{false};
   Atomic<std::uint32_t> finished_word_{0};  // moves when a task ends during shutdown
   Atomic<std::uint32_t> running_workers_{0};
-  BlockingPool blocking_pool_;
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;
+  BlockingPool blocking_pool_{this};  // the first to go: its jobs use the rest
 };
 
 }  // namespace csp::internal

@@ -17,7 +17,7 @@ void Timer::Arm(std::int64_t deadline) {
     }
     return;
   }
-  Runtime& runtime = Runtime::Default();
+  Runtime& runtime = Runtime::Current();
   if (runtime.worker(0).timers().Add(*this, deadline) && runtime.idle().WakeAfterForeignPush()) {
     runtime.poller().Break();
   }

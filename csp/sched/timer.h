@@ -29,7 +29,7 @@ class Timer {
   Timer(const Timer&) = delete;
   Timer& operator=(const Timer&) = delete;
 
-  // Puts the timer into the calling worker's heap (a plain thread: into one of the default
+  // Puts the timer into the calling worker's heap (other threads: into one of the current
   // runtime's), due at `deadline` on csp's time line. It must not be armed.
   void Arm(std::int64_t deadline);
 

@@ -83,18 +83,26 @@ void NameWhoIsLeft(Runtime& runtime, const char* call) {
                DumpFibers(kMostNamed).c_str());
 }
 
+// True if nothing runs any more. Tasks leave BlockingDetached calls behind, and those may have called
+// Go before the shutdown began: so there must be no call before and after there is no task.
+bool Quiet(Runtime& runtime) {
+  return runtime.blocking_pool().quiet() && runtime.live_tasks() == 0 &&
+         runtime.blocking_pool().quiet();
+}
+
 // True if the runtime may be destroyed.
 bool End(Runtime& runtime, SteadyClock::time_point until) {
   bool clean = Drain(runtime, until);
+  while (clean && !Quiet(runtime)) {
+    // Calls that are left behind keep the workers, which fire their timers.
+    if (SteadyClock::now() >= until) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds(1));
+    clean = Drain(runtime, until);
+  }
   if (!clean) NameWhoIsLeft(runtime, "Run");
   // Idle workers leave at once; the time is for the machine's sake.
   const std::chrono::seconds patience(clean ? 10 : 1);
-  clean = runtime.Stop(std::max(until, SteadyClock::now() + patience)) && clean;
-  while (clean && !runtime.blocking_pool().quiet()) {  // abandoned BlockingDetached calls
-    if (SteadyClock::now() >= until) return false;
-    std::this_thread::sleep_for(std::chrono::milliseconds(1));
-  }
-  return clean;
+  return runtime.Stop(std::max(until, SteadyClock::now() + patience)) && clean;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 #include "csp/task/blocking_call.h"
 
 #include <atomic>
+#include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,10 +13,12 @@
 #include "csp/chan/chan.h"
 #include "csp/select/event.h"
 #include "csp/select/select.h"
+#include "csp/task/after_func.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
+#include "tests/sched/child.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
 
@@ -179,6 +183,33 @@ TEST_P(BlockingCallTest, DetachedIsCancelledOnlyBeforeItBegins) {
   });
 }
 
+// What a call starts belongs to the runtime whose fiber made the call.
+TEST_P(BlockingCallTest, StartsThingsInTheCallersRuntime) {
+  Here([this] {
+    const int expected = on_plain_thread() ? GetStats().workers : workers();
+    const auto workers_here = [] { return GetStats().workers; };
+    const auto check = [&] {
+      EXPECT_EQ(GetStats().workers, expected);
+      EXPECT_EQ(Go(workers_here).Join(), expected);
+      EXPECT_EQ(Go({.pinned = true}, workers_here).Join(), expected);
+      EXPECT_EQ(Blocking(workers_here), expected);
+      EXPECT_EQ(BlockingDetached(workers_here).Join(), expected);
+      const Chan<int> ran = MakeChan<int>(1);
+      (void)AfterFunc(absl::Microseconds(1), [&] { ran.Send(GetStats().workers); });
+      EXPECT_EQ(ran.Recv(), expected);
+      const std::uint64_t fired = GetStats().timers_fired;
+      EXPECT_TRUE(EventuallyTrue([fired] {
+        SleepFor(
+            absl::Milliseconds(1));  // arms no timer if this thread is kept from it for so long
+        return GetStats().timers_fired > fired;
+      }));
+    };
+    Blocking(check);
+    BlockingDetached(check).Join();
+    Go([&] { Blocking(check); }).Join();
+  });
+}
+
 // Run waits for calls that are under way, which may use its frame.
 TEST(BlockingShutdownTest, RunWaitsForTheCalls) {
   const Watchdog watchdog;
@@ -207,6 +238,70 @@ TEST(BlockingShutdownTest, RunWaitsForTheCalls) {
     ASSERT_EQ(entered, left);
     ASSERT_EQ(entered, 2);
   }
+}
+
+// A call that its task has left behind may still start things, up to the shutdown; Run waits for the
+// call and for what it has started.
+TEST(BlockingShutdownTest, RunWaitsForWhatTheCallsStart) {
+  const Watchdog watchdog;
+  for (int i = 0; i < Rounds(200); ++i) {
+    std::atomic<int> started{0};
+    std::atomic<int> ended{0};
+    std::atomic<bool> refused{false};
+    Event begun;  // the call may outlive the main function's frame
+    csp::Run(
+        [&] {
+          BlockingDetached([&] {
+            try {
+              for (;;) {
+                Go([&] {
+                  struct Ending {
+                    std::atomic<int>& ended;
+                    ~Ending() { ++ended; }
+                  };
+                  ++started;
+                  const Ending ending{ended};
+                  SleepFor(absl::Hours(1));
+                });
+                begun.Set();
+                SleepFor(absl::Microseconds(5));
+              }
+            } catch (const RuntimeError&) {
+              refused = true;
+            }
+            SleepFor(absl::Microseconds(20));  // the workers still are there
+          });
+          begun.Wait();
+          SleepFor(absl::Microseconds(i % 50));
+        },
+        {.workers = 1 + i % 2});
+    ASSERT_TRUE(refused);
+    ASSERT_EQ(started, ended);
+  }
+}
+
+// It keeps the runtime that it was called in.
+void LeaveACallBehind() {
+  std::atomic<bool> over{false};
+  std::atomic<int> workers{0};
+  csp::Run(
+      [&] {
+        Event begun;
+        BlockingDetached([&] {
+          begun.Set();
+          while (!over) SleepFor(absl::Milliseconds(1));
+          workers = GetStats().workers;
+        });
+        begun.Wait();
+      },
+      {.workers = 3, .grace = absl::Milliseconds(20)});
+  over = true;
+  while (workers == 0) std::this_thread::yield();
+  std::_Exit(workers == 3 ? 0 : 1);
+}
+
+TEST(BlockingShutdownTest, ACallThatIsLeftBehindGoesOn) {
+  EXPECT_CHILD(LeaveACallBehind(), testing::ExitedWithCode(0), "");
 }
 
 }  // namespace
