@@ -74,7 +74,7 @@ class NoStack : public Panic {
 };
 
 // A call that needs a running runtime came after Shutdown, inside a forked child, or Run was
-// called inside a fiber.
+// called inside a fiber; or a thread that the runtime needs could not be started.
 class RuntimeError : public Panic {
  public:
   using Panic::Panic;

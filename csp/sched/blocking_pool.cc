@@ -4,7 +4,8 @@
 
 #include <chrono>
 #include <memory>
-#include <system_error>
+#include <new>
+#include <string>
 #include <utility>
 
 #include "csp/base/panic.h"
@@ -29,31 +30,49 @@ BlockingPool::~BlockingPool() {
 void BlockingPool::Submit(Job* job) {
   {
     const std::lock_guard lock(mu_);
-    if (idle_ <= waiting_jobs_ && threads_ < kMaxThreads) StartThread();
     jobs_.PushBack(job);
     ++waiting_jobs_;
+    const std::error_code error = StartMissing();
+    if (threads_ == 0) {  // else those that are there will come to it
+      jobs_.Remove(job);
+      --waiting_jobs_;
+      throw RuntimeError("Blocking: no thread could be started for the call (" + error.message() +
+                         "); raise RLIMIT_NPROC (ulimit -u), the cgroup's pids.max or "
+                         "kernel.threads-max, or run fewer threads");
+    }
   }
   work_.notify_one();  // whoever wakes finds the lock free
 }
 
+// A thread for each job that waits, as far as they can be had; says why no more could.
+std::error_code BlockingPool::StartMissing() {
+  try {
+    while (waiting_jobs_ > idle_ + starting_ && threads_ < kMaxThreads) StartThread();
+  } catch (const std::system_error& e) {
+    return e.code();
+  } catch (const std::bad_alloc&) {
+    return std::make_error_code(std::errc::not_enough_memory);
+  }
+  return {};
+}
+
 void BlockingPool::StartThread() {
   auto self = std::make_unique<std::thread>();
-  try {
-    // It waits for the lock, so it finds itself in *self.
-    *self = std::thread([this, self = self.get()] { ThreadMain(self); });
-    ++threads_;
-    (void)self.release();
-  } catch (const std::system_error&) {
-    if (threads_ == 0) throw;  // else the ones that are there will come to it
-  }
+  // It waits for the lock, so it finds itself in *self.
+  *self = std::thread([this, self = self.get()] { ThreadMain(self); });
+  ++threads_;
+  ++starting_;
+  (void)self.release();
 }
 
 void BlockingPool::ThreadMain(std::thread* self) {
   pthread_setname_np(pthread_self(), "csp-blocking");
   CurrentThread()->runtime = runtime_;
   std::unique_lock lock(mu_);
+  --starting_;
   for (;;) {
     ++idle_;
+    StartMissing();
     work_.wait_for(lock, kIdleLife, [this] { return !jobs_.empty() || closing_; });
     --idle_;
     Job* job = jobs_.PopFront();

@@ -1,5 +1,9 @@
 // Threads for calls that block the thread: files, name lookup, other people's libraries. A runtime
-// has one pool; it starts threads as needed, up to a limit, and lets idle ones end.
+// has one pool; it starts threads as needed, up to a limit, and lets idle ones end. To a job the
+// pool's runtime is the current one: what it starts with Go goes there, as if its fiber had.
+//
+// A thread that cannot be had is asked for again at each Submit and at each job's end; meanwhile
+// those that are there do all the work.
 //
 // A thread that ends waits for the one that ended before it, and the pool for the last; so none
 // outlives the pool, not even with the destructors of its thread-locals.
@@ -11,6 +15,7 @@
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
+#include <system_error>
 #include <thread>
 
 #include "csp/base/intrusive_list.h"
@@ -38,7 +43,7 @@ class BlockingPool {
   BlockingPool& operator=(const BlockingPool&) = delete;
 
   // Runs `job` on some pool thread, in order of submission as threads come free. Never suspends.
-  // Throws std::system_error if the first thread cannot be started.
+  // Throws RuntimeError, and does not keep the job, if there is no thread and none can be started.
   void Submit(Job* job);
 
   std::size_t threads() const;
@@ -49,6 +54,7 @@ class BlockingPool {
   static constexpr std::size_t kMaxThreads = 256;
 
  private:
+  std::error_code StartMissing();
   void StartThread();
   void ThreadMain(std::thread* self);
 
@@ -59,7 +65,8 @@ class BlockingPool {
   IntrusiveList<Job> jobs_;
   std::size_t waiting_jobs_ = 0;
   std::size_t threads_ = 0;
-  std::size_t idle_ = 0;
+  std::size_t starting_ = 0;  // of them, those that have not looked for a job yet
+  std::size_t idle_ = 0;      // of them, those that look or wait for one
   bool closing_ = false;
   std::thread last_ended_;
 };

@@ -71,10 +71,33 @@ Runtime::Runtime(const RuntimeConfig& config)
   PrepareProcess();
   const int count = config.workers > 0 ? config.workers : UsableCpus();
   for (int i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
-  AddClockListener(this);
-  running_workers_.store(static_cast<std::uint32_t>(count), std::memory_order_relaxed);
   RegisterRuntime(this);
-  for (int i = 0; i < count; ++i) threads_.emplace_back([this, i] { RunWorker(i); });
+  AddClockListener(this);
+  try {
+    StartWorkers();
+  } catch (...) {
+    RemoveClockListener(this);
+    UnregisterRuntime(this);
+    throw;
+  }
+}
+
+void Runtime::StartWorkers() {
+  const int count = worker_count();
+  try {
+    for (int i = 0; i < count; ++i) {
+      running_workers_.fetch_add(1, std::memory_order_relaxed);
+      threads_.emplace_back([this, i] { RunWorker(i); });
+    }
+  } catch (const std::exception& e) {
+    running_workers_.fetch_sub(1, std::memory_order_relaxed);  // the one that did not come
+    Stop(std::chrono::steady_clock::time_point::max());
+    throw RuntimeError(std::string(config_.call) + ": only " + std::to_string(threads_.size()) +
+                       " of " + std::to_string(count) + " worker threads could be started (" +
+                       e.what() +
+                       "); give fewer RunOptions::workers, or raise RLIMIT_NPROC (ulimit -u), the "
+                       "cgroup's pids.max or kernel.threads-max");
+  }
 }
 
 Runtime::~Runtime() {

@@ -36,7 +36,8 @@ namespace csp::internal {
 class Worker;
 
 struct RuntimeConfig {
-  int workers = 0;  // 0: as many as the process may use (cpu_count.h)
+  const char* call = "the default runtime";  // what starts it, for errors
+  int workers = 0;                           // 0: as many as the process may use (cpu_count.h)
   std::size_t stack_size = 128 << 10;
   // Called, on a worker's own stack, with the report, when everything waits for something that
   // cannot happen. Empty: prints the report and aborts.
@@ -47,6 +48,7 @@ struct RuntimeConfig {
 
 class Runtime final : public ClockListener {
  public:
+  // Throws RuntimeError if not all of its threads can be had.
   explicit Runtime(const RuntimeConfig& config);
   ~Runtime();
 
@@ -128,6 +130,7 @@ class Runtime final : public ClockListener {
   void ClockMoved() override { poller().Break(); }
 
  private:
+  void StartWorkers();
   void RunWorker(int index);
   void Thaw();
   void Poll(std::int64_t until);

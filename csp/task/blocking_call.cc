@@ -1,5 +1,7 @@
 #include "csp/task/blocking_call.h"
 
+#include <memory>
+
 #include "csp/sched/internal/fiber.h"
 #include "csp/sched/runtime.h"
 
@@ -43,10 +45,11 @@ void BlockingCall::Run() noexcept {
 void SubmitDetached(TaskState* task) {
   task->number = Runtime::TakeNumbers(1) + 1;
   task->spawn_site = __builtin_return_address(0);
-  auto* call = new DetachedCall(task);
   try {
+    auto call = std::make_unique<DetachedCall>(task);
     task->runtime = &Runtime::Current();
-    task->runtime->blocking_pool().Submit(call);
+    task->runtime->blocking_pool().Submit(call.get());
+    (void)call.release();  // deletes itself
   } catch (...) {
     task->Abandon();
     throw;

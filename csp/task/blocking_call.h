@@ -47,8 +47,10 @@ void SubmitDetached(TaskState* task);
 
 // Calls `f` on a pool thread and waits for it; only the fiber is suspended. Always waits until f
 // has ended, so f may use the caller's frame. Returns what f returns, throws what it throws;
-// Cancelled on entry if the caller is cancelled, not later. On a plain thread f simply runs there.
-// f runs outside of any fiber: csp's blocking verbs in it block the pool thread.
+// Cancelled on entry if the caller is cancelled, not later; RuntimeError if there is no thread and
+// none can be started. On a plain thread f simply runs there.
+// f runs outside of any fiber: csp's blocking verbs in it block the pool thread. What it starts (Go,
+// AfterFunc) is started in the caller's runtime.
 template <class F>
 std::invoke_result_t<F&> Blocking(F&& f) {
   using R = std::invoke_result_t<F&>;
@@ -81,7 +83,9 @@ std::invoke_result_t<F&> Blocking(F&& f) {
 
 // Calls `f`, which owns its data, on a pool thread, and returns at once. The task may be joined,
 // selected on and dropped like any other; a joiner that is cancelled leaves f to run out alone.
-// Cancel prevents it only as long as it has not begun. Never suspends.
+// Cancel prevents it only as long as it has not begun. What f starts is started in the caller's
+// runtime, which a Run that returns while f still is at work leaves behind for it. Never suspends.
+// Throws RuntimeError if there is no thread and none can be started.
 template <class F, class... Args>
 requires internal::Startable<F, Args...> Task<internal::GoResult<F, Args...>> BlockingDetached(
     F&& f, Args&&... args) {

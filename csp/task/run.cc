@@ -116,6 +116,7 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
     }
     CheckOptions(options);
     RuntimeConfig config;
+    config.call = "Run";
     config.workers = options.workers;
     config.stack_size = options.stack_size;
     config.on_deadlock = options.on_deadlock;
