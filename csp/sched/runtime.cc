@@ -33,6 +33,7 @@ constexpr std::int64_t kPollEveryNanos = 200'000;
 constexpr std::size_t kWarmStacks = 1024;
 
 constinit Atomic<std::uint64_t> next_number{0};
+constinit Atomic<std::uint64_t> runtimes_made{0};
 constinit Atomic<bool> forked_child{false};
 constinit Atomic<int> exiting_thread{0};   // runs the destructors of static objects
 constinit Atomic<int> deadlock_checks{0};  // that have been made since a thread last parked
@@ -67,7 +68,9 @@ void PrepareProcess() {
 }  // namespace
 
 Runtime::Runtime(const RuntimeConfig& config)
-    : config_(config), default_stack_class_(StackClassFor(config.stack_size)) {
+    : number_(runtimes_made.fetch_add(1, std::memory_order_relaxed) + 1),
+      config_(config),
+      default_stack_class_(StackClassFor(config.stack_size)) {
   PrepareProcess();
   const int count = config.workers > 0 ? config.workers : UsableCpus();
   for (int i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
@@ -103,6 +106,8 @@ void Runtime::StartWorkers() {
 Runtime::~Runtime() {
   // Whoever woke a fiber counted itself before: the fiber has run since, so all are counted.
   while (foreign_wakes_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
+  // Before it leaves the registry, which keeps the heaps for whoever else disarms (after_func.cc).
+  for (const auto& worker : workers_) worker->timers().Orphan();
   UnregisterRuntime(this);
   RemoveClockListener(this);
 }

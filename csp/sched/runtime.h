@@ -84,6 +84,8 @@ class Runtime final : public ClockListener {
   // Replaces the poller, also while workers sleep in the old one, which must live on.
   void InstallPoller(Poller* poller);
 
+  // Unique in the process, from 1: tells a runtime from a later one in the same place.
+  std::uint64_t number() const { return number_; }
   RuntimeStats stats() const;
   BlockingPool& blocking_pool() { return blocking_pool_; }
   int worker_count() const { return static_cast<int>(workers_.size()); }
@@ -136,6 +138,7 @@ class Runtime final : public ClockListener {
   void Poll(std::int64_t until);
   bool Deadlocked();
 
+  const std::uint64_t number_;
   const RuntimeConfig config_;
   const std::uint8_t default_stack_class_;
   SleepPoller sleep_poller_;

@@ -47,10 +47,11 @@ class Timer {
   virtual ~Timer() = default;
   virtual Fired Fire() noexcept = 0;
 
-  // The heap is going away with its runtime; the timer is out of it. No lock is held. A timer that
-  // can outlive its runtime must hold off Arm and Disarm from other threads until it has called
-  // Forget here; those in waiters' frames cannot.
+  // The heap is going away with its runtime; the timer is out of it. No lock is held.
   virtual void Orphaned() noexcept {}
+
+  // The heap that it was armed in last is gone. A timer that can outlive its runtime must know that
+  // before the next Disarm, which looks there even if it has fired; those in waiters' frames cannot.
   void Forget() { heap_ = nullptr; }
 
  private:

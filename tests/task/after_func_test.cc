@@ -6,6 +6,7 @@
 #include <optional>
 #include <random>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
 #include "csp/base/panic.h"
@@ -182,6 +183,82 @@ TEST_P(AfterFuncTest, AFailureIsReportedAndTheTimerGoesOn) {
     EXPECT_EQ(told.Recv(), "AfterFunc: late");
     SetPanicHandler(previous);
   });
+}
+
+// --- A timer may outlive the runtime in which it was armed last.
+
+TEST(AfterFuncEndTest, MayBeUsedAfterItsRuntime) {
+  const Watchdog watchdog;
+  std::atomic<int> runs{0};
+  const auto count = [&runs] { ++runs; };
+  AfterFuncTimer fired;
+  AfterFuncTimer stopped;
+  AfterFuncTimer armed;
+  const std::vector<AfterFuncTimer*> timers = {&fired, &stopped, &armed};
+  csp::Run([&] {
+    fired = AfterFunc(absl::ZeroDuration(), count);
+    EXPECT_TRUE(EventuallyTrue([&] { return runs == 1; }));
+    stopped = AfterFunc(absl::Hours(1), count);
+    EXPECT_TRUE(stopped.Stop());
+    armed = AfterFunc(absl::Hours(1), count);
+  });
+  for (AfterFuncTimer* timer : timers) EXPECT_FALSE(timer->Stop());
+  for (AfterFuncTimer* timer : timers) EXPECT_FALSE(timer->Reset(absl::ZeroDuration()));
+  EXPECT_TRUE(EventuallyTrue([&] { return runs == 4; }));  // in the default runtime
+  csp::Run([&] {
+    for (AfterFuncTimer* timer : timers) EXPECT_FALSE(timer->Reset(absl::Hours(1)));
+    for (AfterFuncTimer* timer : timers) EXPECT_TRUE(timer->Reset(absl::ZeroDuration()));
+    EXPECT_TRUE(EventuallyTrue([&] { return runs == 7; }));
+  });
+  for (AfterFuncTimer* timer : timers) EXPECT_FALSE(timer->Reset(absl::Hours(1)));
+  for (AfterFuncTimer* timer : timers) EXPECT_TRUE(timer->Stop());
+  EXPECT_EQ(runs, 7);
+}
+
+TEST(AfterFuncEndTest, OthersUseItWhileItsRuntimeEnds) {
+  constexpr int kTimers = 4;
+  const Watchdog watchdog;
+  for (int round = 0; round < Rounds(400); ++round) {
+    struct Counted {
+      AfterFuncTimer timer;
+      std::shared_ptr<std::atomic<int>> runs = std::make_shared<std::atomic<int>>(0);
+    };
+    Counted all[kTimers];
+    std::atomic<bool> made{false};
+    std::atomic<bool> over{false};
+    std::thread other([&] {
+      std::mt19937 random(round);
+      while (!made) std::this_thread::yield();
+      while (!over) {
+        AfterFuncTimer& timer = all[random() % kTimers].timer;
+        if (random() % 2 == 0) {
+          timer.Stop();
+        } else {
+          timer.Reset(absl::Microseconds(random() % 30));
+        }
+      }
+    });
+    csp::Run(
+        [&] {
+          std::mt19937 random(round);
+          for (Counted& one : all) {
+            one.timer =
+                AfterFunc(absl::Microseconds(random() % 30), [runs = one.runs] { ++*runs; });
+          }
+          made = true;
+          SleepFor(absl::Microseconds(random() % 100));
+          for (Counted& one : all) one.timer.Reset(absl::Microseconds(random() % 30));
+        },
+        {.workers = 1 + round % 2});
+    over = true;
+    other.join();
+    for (Counted& one : all) {
+      one.timer.Stop();
+      const int before = *one.runs;
+      one.timer.Reset(absl::ZeroDuration());
+      ASSERT_TRUE(EventuallyTrue([&] { return *one.runs > before; }));
+    }
+  }
 }
 
 }  // namespace

@@ -34,4 +34,9 @@ void ForEachRuntime(const std::function<void(Runtime&)>& visit) {
   for (Runtime* runtime : TheRegistry().runtimes) visit(*runtime);
 }
 
+void WithRegistry(const std::function<void(const std::vector<Runtime*>& living)>& use) {
+  const std::lock_guard lock(TheRegistry().mu);
+  use(TheRegistry().runtimes);
+}
+
 }  // namespace csp::internal

@@ -3,6 +3,7 @@
 #define CSP_SCHED_INTERNAL_RUNTIMES_H_
 
 #include <functional>
+#include <vector>
 
 namespace csp::internal {
 
@@ -11,8 +12,9 @@ class Runtime;
 void RegisterRuntime(Runtime* runtime);
 void UnregisterRuntime(Runtime* runtime);
 
-// Holds the registry meanwhile: no runtime comes or goes.
+// Both hold the registry meanwhile: no runtime comes or goes.
 void ForEachRuntime(const std::function<void(Runtime&)>& visit);
+void WithRegistry(const std::function<void(const std::vector<Runtime*>& living)>& use);
 
 }  // namespace csp::internal
 
