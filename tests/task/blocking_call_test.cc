@@ -58,13 +58,13 @@ TEST_P(BlockingCallTest, DoesNotHoldTheWorkers) {
   Here([] {
     constexpr int kCalls = 50;
     std::atomic<int> inside{0};
-    std::atomic<bool> over{false};
+    Event over;
     std::vector<Task<void>> calls;
     for (int i = 0; i < kCalls; ++i) {
       calls.push_back(Go([&] {
         Blocking([&] {
           ++inside;
-          while (!over) std::this_thread::sleep_for(std::chrono::milliseconds(1));
+          over.Wait();  // blocks the thread
         });
       }));
     }
@@ -74,7 +74,7 @@ TEST_P(BlockingCallTest, DoesNotHoldTheWorkers) {
       for (; ticks < 100; ++ticks) SleepFor(absl::Microseconds(10));
     }).Join();
     EXPECT_EQ(ticks, 100);
-    over = true;
+    over.Set();
     for (Task<void>& call : calls) call.Join();
   });
 }
