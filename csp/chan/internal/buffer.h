@@ -90,7 +90,12 @@ class Buffer {
 
   // Lets head_ point at the oldest value.
   void Advance() {
-    if (head_ != first_->size) return;
+    if (head_ == first_->size) [[unlikely]] {
+      NextChunk();
+    }
+  }
+
+  [[gnu::noinline]] void NextChunk() {
     head_ = 0;
     if (capacity_ == kUnlimited) {
       std::unique_ptr<Chunk> emptied = std::move(first_);

@@ -65,34 +65,28 @@ class Core {
   // returns, if any. The waiter's slot is `value`.
   template <class Arm>
   Passed SendOr(ThreadContext* thread, T& value, Arm arm) {
-    std::unique_ptr<typename Buffer<T>::Chunk> chunk;
-    for (;;) {
-      LeaningLock::Hold lock(mu, thread);
-      if (closed) return Passed::kClosed;
-      if (Waiter* receiver = receivers.PopClaimed()) {
-        Summarize();
-        lock.Release();
-        static_cast<std::optional<T>*>(receiver->slot)->emplace(std::move(value));
-        receiver->Wake(thread);
-        return Passed::kYes;
-      }
-      if (buffer.full()) {
-        if (Waiter* waiter = arm()) senders.PushBack(*waiter);
-        Summarize();
-        return Passed::kNo;
-      }
-      if (buffer.NeedsChunk()) [[unlikely]] {
-        if (chunk == nullptr) {
-          lock.Release();
-          chunk = Buffer<T>::MakeChunk();
-          continue;
-        }
-        buffer.AddChunk(std::move(chunk));
-      }
-      buffer.Push(std::move(value));
+    LeaningLock::Hold lock(mu, thread);
+    if (closed) return Passed::kClosed;
+    if (Waiter* receiver = receivers.PopClaimed()) {
       Summarize();
+      lock.Release();
+      static_cast<std::optional<T>*>(receiver->slot)->emplace(std::move(value));
+      receiver->Wake(thread);
       return Passed::kYes;
     }
+    if (buffer.full()) {
+      if (Waiter* waiter = arm()) senders.PushBack(*waiter);
+      Summarize();
+      return Passed::kNo;
+    }
+    if (buffer.NeedsChunk()) [[unlikely]] {
+      lock.Release();
+      AddChunk(thread);
+      return SendOr(thread, value, arm);
+    }
+    buffer.Push(std::move(value));
+    Summarize();
+    return Passed::kYes;
   }
 
   // A receive that does not wait. kClosed: closed and drained. `out` is empty before.
@@ -178,6 +172,13 @@ class Core {
   Atomic<std::size_t> references{1};
 
  private:
+  // Allocates outside of the lock; somebody may be quicker.
+  [[gnu::noinline]] void AddChunk(ThreadContext* thread) {
+    std::unique_ptr<typename Buffer<T>::Chunk> chunk = Buffer<T>::MakeChunk();
+    const LeaningLock::Hold lock(mu, thread);
+    if (buffer.NeedsChunk()) buffer.AddChunk(std::move(chunk));
+  }
+
   bool Unlink(WaitList& list, Waiter& waiter) {
     const std::lock_guard lock(mu);
     const bool linked = waiter.linked();
