@@ -5,17 +5,20 @@
 namespace csp::internal {
 
 void SpinLock::LockSlow() {
-  constexpr int kSpinsBeforeYield = 200;
-  int spins = 0;
   do {
-    while (held_.load(std::memory_order_relaxed)) {
-      if (++spins < kSpinsBeforeYield) {
-        CpuRelax();
-      } else {
-        std::this_thread::yield();
-      }
-    }
+    AwaitFreeSlow();
   } while (held_.exchange(true, std::memory_order_acquire));
+}
+
+void SpinLock::AwaitFreeSlow() const {
+  constexpr int kSpinsBeforeYield = 200;
+  for (int spins = 0; held_.load(std::memory_order_acquire); ++spins) {
+    if (spins < kSpinsBeforeYield) {
+      CpuRelax();
+    } else {
+      std::this_thread::yield();
+    }
+  }
 }
 
 }  // namespace csp::internal

@@ -35,6 +35,15 @@ class SpinLock {
     return true;
   }
 
+  // Returns once nobody holds it, without taking it: for whoever knows that nobody will again, and
+  // wants to know that the last holder has let go.
+  void AwaitFree() const {
+    // Pairs with the release in unlock().
+    if (held_.load(std::memory_order_acquire)) [[unlikely]] {
+      AwaitFreeSlow();
+    }
+  }
+
   void unlock() {
     NoteUnlocked(rank_);
     held_.store(false, std::memory_order_release);  // pairs with the exchange in lock()
@@ -42,6 +51,7 @@ class SpinLock {
 
  private:
   void LockSlow();
+  void AwaitFreeSlow() const;
 
   Atomic<bool> held_{false};
   const LockRank rank_;

@@ -11,6 +11,7 @@ namespace csp::internal {
 
 struct LeanRecord;
 class Parker;
+class RecordCache;
 class Runtime;
 class Worker;
 
@@ -21,7 +22,8 @@ struct ThreadContext {
   LeanRecord* lean = nullptr;  // of a worker's thread (leaning_lock.h)
   int budget = 0;              // operations left before a blocking call that is ready yields
   unsigned held_ranks = 0;     // debug builds: lock ranks held, a bit each
-  void* locals = nullptr;      // csp/cls: those of the thread itself; a fiber has its own
+  RecordCache* records = nullptr;  // of a worker's thread (csp/sched/record_pool.h)
+  void* locals = nullptr;          // csp/cls: those of the thread itself; a fiber has its own
 };
 
 // The calling thread's context; never null. Not to be kept across a suspension.

@@ -154,9 +154,7 @@ void DestroyLocalsAtThreadExit() {
   if (gettid() == getpid()) std::atexit(&OnProcessExit);
 }
 
-void* InheritLocals() {
-  void*& root = LocalsRoot();
-  if (root == nullptr) return nullptr;
+void* InheritFrom(void*& root) {
   if (IsSnapshot(root)) {
     SnapshotIn(root)->Share();
     return root;
@@ -168,10 +166,6 @@ void* InheritLocals() {
 
 void DropInheritedLocals(void* chain) {
   if (chain != nullptr) SnapshotIn(chain)->Drop();
-}
-
-void DestroyFiberLocals() {
-  if (Fiber* fiber = Fiber::Current()) DestroyLocals(fiber->locals);
 }
 
 }  // namespace csp::internal

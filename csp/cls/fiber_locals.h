@@ -2,18 +2,27 @@
 #ifndef CSP_CLS_FIBER_LOCALS_H_
 #define CSP_CLS_FIBER_LOCALS_H_
 
+#include "csp/cls/internal/slot_table.h"
+#include "csp/sched/internal/fiber.h"
+
 namespace csp::internal {
 
 // The inheritable values of the caller, for a task it spawns: one counted reference to an immutable
 // chain, null if there are none. The task's fiber takes it over when it starts.
-void* InheritLocals();
+inline void* InheritLocals(ThreadContext* thread) {
+  void*& root = LocalsRoot(thread);
+  return root != nullptr ? InheritFrom(root) : nullptr;
+}
 
 // Gives such a reference up where the task never started.
 void DropInheritedLocals(void* chain);
 
-// Destroys the calling fiber's locals, the youngest first; destructors may block, and may make new
-// locals, which are destroyed as well. Does nothing on a plain thread.
-void DestroyFiberLocals();
+// Destroys the locals of `self`, the calling fiber, the youngest first; destructors may block, and
+// may make new locals, which are destroyed as well. Null: on a plain thread, whose locals live on.
+inline void DestroyFiberLocals(Fiber* self) {
+  if (self != nullptr && self->locals != nullptr) DestroyLocals(self->locals);
+}
+inline void DestroyFiberLocals() { DestroyFiberLocals(Fiber::Current()); }
 
 }  // namespace csp::internal
 

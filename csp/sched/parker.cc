@@ -38,7 +38,7 @@ void Parker::Resume(boost::context::detail::transfer_t transfer) {
   note.reason.store(nullptr, std::memory_order_relaxed);
 }
 
-void Parker::Unpark(ThreadContext* waker) {
+void Parker::Unpark(ThreadContext* waker, Turn turn) {
   if (kind_ == Kind::kThread) [[unlikely]] {
     static_cast<ThreadRecord&>(*this).Notify();
     return;
@@ -47,7 +47,7 @@ void Parker::Unpark(ThreadContext* waker) {
   Worker* worker = waker->worker;
   Runtime* runtime = fiber.runtime.load(std::memory_order_relaxed);
   if (worker != nullptr && &worker->runtime() == runtime) {
-    worker->Schedule(&fiber);
+    worker->Schedule(&fiber, turn);
   } else {
     runtime->MakeReady(&fiber);
   }

@@ -39,6 +39,11 @@ struct WaitWords {
   std::uint32_t cancelled_throws = 0;  // how often this task has been told
 };
 
+// When a fiber that has been woken on its worker runs: next, or behind all that are ready. Two that
+// talk take turns at once; who collects from many (a select) does better if it finds more of them
+// there when it comes.
+enum class Turn : std::uint8_t { kNext, kBehind };
+
 class Parker {
  public:
   enum class Kind : std::uint8_t { kFiber, kThread };
@@ -72,8 +77,9 @@ class Parker {
     if (const Departure departure = BeginYield(voluntary)) Resume(Leave(departure));
   }
 
-  // Makes it run again. From any thread, of which the context may be given; never suspends.
-  void Unpark(ThreadContext* waker);
+  // Makes it run again, at its turn. From any thread, of which the context may be given; never
+  // suspends.
+  void Unpark(ThreadContext* waker, Turn turn = Turn::kNext);
   void Unpark() { Unpark(CurrentThread()); }
 
   // Dumps read these from other threads; the owner writes them as it parks.

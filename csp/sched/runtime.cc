@@ -19,6 +19,7 @@
 #include "csp/sched/internal/overflow_report.h"
 #include "csp/sched/internal/runtimes.h"
 #include "csp/sched/internal/worker.h"
+#include "csp/sched/record_pool.h"
 
 namespace csp::internal {
 namespace {
@@ -354,7 +355,7 @@ void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
     return;
   }
   // Nothing to do: a good time to tidy up, a little at a time.
-  if (FiberPool::Get().Trim(kWarmStacks, 64) != 0) return;
+  if (FiberPool::Get().Trim(kWarmStacks, 64) + TrimRecords(64) != 0) return;
   if (until != kForever || poller().HasSources() || live_tasks() == 0 ||
       deadlock_checked_.load(std::memory_order_relaxed)) {
     Poll(until);

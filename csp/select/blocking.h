@@ -19,7 +19,9 @@ namespace csp {
 // for clean-up that must wait. Nests. Owner's fiber only.
 class Shield {
  public:
-  Shield() : parker_(internal::Parker::Current()) { ++parker_->words.shield_depth; }
+  Shield() : Shield(internal::Parker::Current()) {}
+  // For csp itself: `self` is the caller.
+  explicit Shield(internal::Parker* self) : parker_(self) { ++parker_->words.shield_depth; }
   ~Shield() { --parker_->words.shield_depth; }
   Shield(const Shield&) = delete;
   Shield& operator=(const Shield&) = delete;

@@ -33,31 +33,39 @@ namespace {
 
 constexpr ParkReason kReason{"Select", "select"};
 
+// At most one bit. (std::has_single_bit counts them, by a call where the processor may not have an
+// instruction for it.)
+constexpr bool IsSingle(std::uint64_t bits) { return (bits & (bits - 1)) == 0; }
+
 class Selection {
  public:
+  // Takes the first look along the way.
   Selection(Case* const* cases, int count, Order order)
       : cases_(cases), count_(static_cast<std::uint32_t>(count)), order_(order) {
     for (int i = 0; i < count; ++i) {
       if (cases[i] == nullptr || cases[i]->kind() == Case::Kind::kNever) continue;
       const std::uint64_t bit = std::uint64_t{1} << i;
       live_ |= bit;
-      if (cases[i]->kind() == Case::Kind::kAsk) ask_ |= bit;
-      if (cases[i]->kind() == Case::Kind::kLast) last_ |= bit;
+      if (cases[i]->kind() == Case::Kind::kSummary) {
+        ready_ += LooksReady(i) ? bit : 0;
+      } else {
+        (cases[i]->kind() == Case::Kind::kAsk ? ask_ : last_) |= bit;
+      }
     }
+    ready_ |= ask_;
   }
 
   bool has_live_case() const { return live_ != 0; }
 
-  // Takes one that is ready; -1 if none could be.
+  // Looks which cases seem ready.
+  void Look() {
+    ready_ = ask_;
+    ForEachSummary([&](int i) { ready_ |= std::uint64_t{LooksReady(i)} << i; });
+  }
+
+  // Takes one of those that seemed ready at the last look; -1 if none could be.
   int TakeReady() {
-    std::uint64_t ready = ask_;
-    for (std::uint64_t rest = live_ & ~(ask_ | last_); rest != 0; rest &= rest - 1) {
-      const int i = std::countr_zero(rest);
-      if ((cases_[i]->summary()->Read() & cases_[i]->ready_bits()) != 0) {
-        ready |= std::uint64_t{1} << i;
-      }
-    }
-    const int won = TakeOneOf(ready);
+    const int won = TakeOneOf(ready_);
     return won < 0 && last_ != 0 ? TakeDue() : won;
   }
 
@@ -67,13 +75,14 @@ class Selection {
     constexpr int kRounds = 4;
     std::array<std::uint64_t, 64> before;
     for (int round = 0; round < kRounds; ++round) {
-      ForEachSummary([&](int i, std::uint64_t word) { before[i] = word; });
+      ForEachSummary([&](int i) { before[i] = cases_[i]->summary()->Read(); });
+      Look();
       const int won = TakeReady();
       if (won >= 0) return won;
       bool moved = false;
-      ForEachSummary([&](int i, std::uint64_t word) { moved |= word != before[i]; });
+      ForEachSummary([&](int i) { moved |= cases_[i]->summary()->Read() != before[i]; });
       // Cases that must be asked were asked at different instants; one alone is exact.
-      if (!moved && std::has_single_bit(live_)) return -1;
+      if (!moved && IsSingle(live_)) return -1;
       if (!moved && ask_ == 0) return -1;
     }
     return kUnclear;
@@ -119,8 +128,7 @@ class Selection {
   template <class Visit>
   void ForEachSummary(Visit visit) {
     for (std::uint64_t rest = live_ & ~(ask_ | last_); rest != 0; rest &= rest - 1) {
-      const int i = std::countr_zero(rest);
-      visit(i, cases_[i]->summary()->Read());
+      visit(std::countr_zero(rest));
     }
   }
 
@@ -132,7 +140,7 @@ class Selection {
 
   // Of the moments that have come, the earliest; of equal ones the first written.
   int TakeDue() {
-    if (order_ == Order::kDeclared || std::has_single_bit(last_)) return TakeOneOf(last_);
+    if (order_ == Order::kDeclared || IsSingle(last_)) return TakeOneOf(last_);
     for (std::uint64_t rest = last_; rest != 0;) {
       int first = std::countr_zero(rest);
       for (std::uint64_t others = rest & (rest - 1); others != 0; others &= others - 1) {
@@ -147,28 +155,34 @@ class Selection {
 
   int TakeOneOf(std::uint64_t ready) {
     while (ready != 0) {
-      int i;
-      if (order_ == Order::kDeclared || std::has_single_bit(ready)) {
-        i = std::countr_zero(ready);
-      } else {
-        std::uint64_t rest = ready;
-        for (std::uint32_t skip = RandomBelow(std::popcount(ready)); skip > 0; --skip) {
-          rest &= rest - 1;
-        }
-        i = std::countr_zero(rest);
-      }
+      const int i =
+          order_ == Order::kDeclared || IsSingle(ready) ? std::countr_zero(ready) : AnyOf(ready);
       if (cases_[i]->Poll()) return i;
       ready &= ~(std::uint64_t{1} << i);
     }
     return -1;
   }
 
+  bool LooksReady(int i) const {
+    return (cases_[i]->summary()->Read() & cases_[i]->ready_bits()) != 0;
+  }
+
+  // The place of one of the bits, each as likely as the other.
+  int AnyOf(std::uint64_t bits) const {
+    // (std::popcount is a call where the processor may not have the instruction.)
+    std::uint32_t ones = 0;
+    for (std::uint32_t i = 0; i < count_; ++i) ones += bits >> i & 1;
+    for (std::uint32_t skip = RandomBelow(ones); skip > 0; --skip) bits &= bits - 1;
+    return std::countr_zero(bits);
+  }
+
   Case* const* const cases_;
   const std::uint32_t count_;
   const Order order_;
-  std::uint64_t live_ = 0;  // take part
-  std::uint64_t ask_ = 0;   // of them, those without a summary
-  std::uint64_t last_ = 0;  // of them, those that lose to all others
+  std::uint64_t live_ = 0;   // take part
+  std::uint64_t ask_ = 0;    // of them, those without a summary
+  std::uint64_t last_ = 0;   // of them, those that lose to all others
+  std::uint64_t ready_ = 0;  // seemed ready at the last look
   std::uint64_t armed_ = 0;
 };
 
@@ -190,6 +204,7 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
       if (won >= 0) return won;
       if (won != Selection::kUnclear) return kTookDefault;
     } else {
+      if (round != 0) selection.Look();
       const int won = selection.TakeReady();
       if (won >= 0) return won;
     }

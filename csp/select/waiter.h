@@ -53,8 +53,10 @@ class Waiter : public internal::ListNode<Waiter> {
   }
 
   // --- For the claimer, after the object's lock has been released. The last touch of the waiter.
-  void Wake() { parker_->Unpark(); }
-  void Wake(internal::ThreadContext* thread) { parker_->Unpark(thread); }
+  void Wake() { Wake(internal::CurrentThread()); }
+  void Wake(internal::ThreadContext* thread) {
+    parker_->Unpark(thread, pending_ == kDirect ? internal::Turn::kNext : internal::Turn::kBehind);
+  }
 
  private:
   friend class WakeList;

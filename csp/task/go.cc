@@ -18,7 +18,7 @@ namespace {
 void SpawnIn(Runtime& runtime, TaskState* task) {
   task->runtime = &runtime;
   try {
-    task->inherited_locals = InheritLocals();  // copies values: may throw
+    task->inherited_locals = InheritLocals(CurrentThread());  // copies values: may throw
     runtime.Spawn(task);
   } catch (...) {
     DropInheritedLocals(task->inherited_locals);
@@ -62,11 +62,8 @@ void ThrowNoTask(const char* call) {
                   "task once");
 }
 
-void CheckNotSelf(const TaskRecord& task, const char* call) {
-  const Fiber* self = Fiber::Current();
-  if (self != nullptr && self->number() == task.number) {
-    throw JoinError(std::string(call) + ": a task cannot wait for itself");
-  }
+void ThrowSelfJoin(const char* call) {
+  throw JoinError(std::string(call) + ": a task cannot wait for itself");
 }
 
 void RequestCancel(TaskRecord& task) {

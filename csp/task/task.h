@@ -25,8 +25,6 @@ namespace csp {
 namespace internal {
 
 [[noreturn]] void ThrowNoTask(const char* call);
-// Throws JoinError if `task` is the calling one.
-void CheckNotSelf(const TaskRecord& task, const char* call);
 // From any thread: `task` unwinds at its next blocking call, or does not begin.
 void RequestCancel(TaskRecord& task);
 
@@ -58,7 +56,7 @@ class Task {
   // cancelled, the handle is as before then.
   // Memory ordering: all that the task did is visible afterwards.
   R Join() {
-    internal::ResultState<R>& state = Checked("Task::Join");
+    internal::ResultState<R>& state = NotEmpty("Task::Join");
     state.AwaitDone();
     const Task joined = std::move(*this);  // emptied, whether the result is a value or an exception
     state.Rethrow();
@@ -66,7 +64,7 @@ class Task {
   }
 
   // The same for Select: the result is R (Unit for void), or the exception leaves the Select.
-  [[nodiscard]] JoinEvent<R> OnJoin() { return JoinEvent<R>(*this, Checked("Task::OnJoin")); }
+  [[nodiscard]] JoinEvent<R> OnJoin() { return JoinEvent<R>(*this, NotSelf("Task::OnJoin")); }
 
   // True if Join would not wait.
   bool done() const { return state_ != nullptr && state_->done(); }
@@ -76,7 +74,7 @@ class Task {
   // Asks the task to end: its next blocking call, or the one that it is in, throws Cancelled, and
   // every one after that; a task that has not begun does not. Commit beats cancel: an operation
   // either has happened or has not. Never suspends; nothing happens if the task has ended.
-  void Cancel() { internal::RequestCancel(Checked("Task::Cancel")); }
+  void Cancel() { internal::RequestCancel(NotEmpty("Task::Cancel")); }
 
   // Lets the task go on alone; the handle is empty afterwards. If the task has failed already, the
   // panic handler is told.
@@ -93,10 +91,16 @@ class Task {
  private:
   friend class JoinEvent<R>;
 
-  internal::ResultState<R>& Checked(const char* call) const {
-    if (state_ == nullptr) internal::ThrowNoTask(call);
-    internal::CheckNotSelf(*state_, call);
+  internal::ResultState<R>& NotEmpty(const char* call) const {
+    if (state_ == nullptr) [[unlikely]] {
+      internal::ThrowNoTask(call);
+    }
     return *state_;
+  }
+  internal::ResultState<R>& NotSelf(const char* call) const {
+    internal::ResultState<R>& state = NotEmpty(call);
+    if (state.RunsOn(*internal::Parker::Current())) internal::ThrowSelfJoin(call);
+    return state;
   }
 
   internal::ResultState<R>* state_ = nullptr;

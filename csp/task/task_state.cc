@@ -3,12 +3,14 @@
 #include <utility>
 
 #include "csp/cls/fiber_locals.h"
+#include "csp/sched/internal/fiber.h"
 #include "csp/select/blocking.h"
 #include "csp/task/panic_handler.h"
 
 namespace csp::internal {
 
 void TaskState::Run() noexcept {
+  Fiber* self = fiber.load(std::memory_order_relaxed);  // null: a plain thread
   End end = End::kReturned;
   std::exception_ptr error;
   try {
@@ -22,61 +24,75 @@ void TaskState::Run() noexcept {
   }
   {
     // What the runtime destroys may block to the end, also in a cancelled fiber.
-    const Shield shield;
+    const Shield shield(self != nullptr ? self : Parker::Current());
     DropClosure();
-    if (error != nullptr && references_.load(std::memory_order_acquire) == 1) {
+    if (error != nullptr && detached_.load(std::memory_order_acquire)) {
       // Nobody can join any more: the panic handler still sees the task's locals.
       ReportPanic(runtime, number, name, spawn_site, std::exchange(error, nullptr));
     }
-    DestroyFiberLocals();
+    DestroyFiberLocals(self);
   }
-  Conclude(end, std::move(error));
+  NoteEnd(end, std::move(error));
 }
 
 void TaskState::Fail(std::exception_ptr error) noexcept {
   DropClosure();
   DropInheritedLocals(std::exchange(inherited_locals, nullptr));
-  Conclude(End::kFailed, std::move(error));
+  NoteEnd(End::kFailed, std::move(error));
 }
 
-void TaskState::Conclude(End end, std::exception_ptr error) {
+void TaskState::NoteEnd(End end, std::exception_ptr error) {
   end_ = end;
   error_ = std::move(error);
   unobserved_.store(error_ != nullptr, std::memory_order_relaxed);
-  // Nobody holds a handle, so nobody waits and nobody will.
-  if (references_.load(std::memory_order_acquire) == 1) return;
+}
+
+void TaskState::Finished() noexcept {
+  if (LeaveToHandle()) return;
+  Destroy();
+  DestroyFiberLocals();  // which Destroy may have made
+}
+
+// False: there is none.
+bool TaskState::LeaveToHandle() {
+  if (detached_.load(std::memory_order_acquire)) {
+    mu_.AwaitFree();
+    return false;
+  }
   WakeList wake;
   {
     const std::lock_guard lock(mu_);
+    if (detached_.load(std::memory_order_relaxed)) return false;
     summary_.Set(kDone);
     wake.Claim(joiners_, true);
   }
   wake.WakeAll();
+  return true;
 }
 
-// Releasing may run user code, a result's destructor or the panic handler, which may make locals.
-void TaskState::Finished() noexcept {
-  const Shield shield;
-  Release();
-  DestroyFiberLocals();
+void TaskState::Detach() {
+  if (!LeaveToScheduler()) Destroy();
 }
 
-void TaskState::Detach() { Release(); }
-
-void TaskState::Release() {
-  // acq_rel: the last one sees all that the other has done.
-  if (references_.load(std::memory_order_acquire) != 1 &&
-      references_.fetch_sub(1, std::memory_order_acq_rel) != 1) {
-    return;
+// False: it has finished with the task.
+bool TaskState::LeaveToScheduler() {
+  if (done()) {
+    mu_.AwaitFree();
+    return false;
   }
-  ReportIfUnobserved();
-  delete this;
+  const std::lock_guard lock(mu_);
+  if (done()) return false;
+  detached_.store(true, std::memory_order_release);
+  return true;
 }
 
-void TaskState::ReportIfUnobserved() {
-  if (!unobserved_.load(std::memory_order_relaxed)) return;
+// Runs user code: a result's destructor, the panic handler.
+void TaskState::Destroy() {
   const Shield shield;
-  ReportPanic(runtime, number, name, spawn_site, std::move(error_));
+  if (unobserved_.load(std::memory_order_relaxed)) {
+    ReportPanic(runtime, number, name, spawn_site, std::move(error_));
+  }
+  delete this;
 }
 
 void TaskState::Rethrow() {

@@ -2,9 +2,12 @@
 // joins. One allocation a task.
 //
 // Invariants
-//  1. Two references at most: the scheduler's, until Finished, and the handle's.
-//  2. `outcome_` is written before `done` is set under `mu_`, and read only after it was seen set.
-//  3. A failure is observed by Join, or else reported to the panic handler, once: by whoever drops
+//  1. Two own it: the scheduler, until Finished, and the handle, until Detach. Under `mu_` the first
+//     to go leaves a mark, done or detached, and the second, who finds it, destroys.
+//  2. The last touch of the first is the unlock. So the second, if it has seen the mark without the
+//     lock, waits until the lock is free.
+//  3. The outcome is written before `done` is set, and read only after it was seen set.
+//  4. A failure is observed by Join, or else reported to the panic handler, once: by whoever drops
 //     the last chance to observe it.
 #ifndef CSP_TASK_TASK_STATE_H_
 #define CSP_TASK_TASK_STATE_H_
@@ -14,13 +17,15 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>
 
-#include "csp/base/leaning_lock.h"
 #include "csp/base/panic.h"
+#include "csp/base/spinlock.h"
+#include "csp/sched/record_pool.h"
 #include "csp/sched/task_record.h"
 #include "csp/select/blocking.h"
 #include "csp/select/case.h"
@@ -38,8 +43,17 @@ class TaskState : public TaskRecord {
   TaskState(const TaskState&) = delete;
   TaskState& operator=(const TaskState&) = delete;
 
-  // Gives up the handle's reference. `observed`: somebody has seen how the task ended, or it is the
-  // last chance to report a failure.
+  static void* operator new(std::size_t bytes) { return AllocateRecord(bytes); }
+  static void operator delete(void* state, std::size_t bytes) { ReleaseRecord(state, bytes); }
+  // For closures that are aligned to more than that.
+  static void* operator new(std::size_t bytes, std::align_val_t alignment) {
+    return ::operator new(bytes, alignment);
+  }
+  static void operator delete(void* state, std::size_t bytes, std::align_val_t alignment) {
+    ::operator delete(state, bytes, alignment);
+  }
+
+  // Gives up the handle.
   void Detach();
 
   // How it ended. `kFailed` has an error, `kCancelled` none.
@@ -50,7 +64,12 @@ class TaskState : public TaskRecord {
   // After done: throws what the task threw, TaskCancelled, or nothing. Marks the end as observed.
   void Rethrow();
 
-  // Waits until it is done. Throws Cancelled.
+  // True if `self`, the caller, is the fiber that runs this task.
+  bool RunsOn(const Parker& self) const {
+    return self.words.cancel.load(std::memory_order_relaxed) >> 1 == number;
+  }
+
+  // Waits until it is done. Throws Cancelled; JoinError if the caller is the task itself.
   void AwaitDone();
 
   // What a join in a select waits for.
@@ -63,7 +82,7 @@ class TaskState : public TaskRecord {
   Runtime* runtime = nullptr;               // whose panic handler is told; may be gone by then
 
  protected:
-  explicit TaskState(bool has_handle) : references_(has_handle ? 2 : 1) {}
+  explicit TaskState(bool has_handle) : detached_(!has_handle) {}
   virtual ~TaskState() = default;
 
   // The derived class's part of Run: calls the closure, keeps the result.
@@ -78,20 +97,23 @@ class TaskState : public TaskRecord {
   void Fail(std::exception_ptr error) noexcept final;
   void Finished() noexcept final;
 
-  void Conclude(End end, std::exception_ptr error);
-  void Release();
-  void ReportIfUnobserved();
+  void NoteEnd(End end, std::exception_ptr error);
+  bool LeaveToHandle();
+  bool LeaveToScheduler();
+  void Destroy();
 
-  Atomic<std::uint32_t> references_;
+  SpinLock mu_{LockRank::kObject};
+  Atomic<bool> detached_;           // nobody holds a handle; written under mu_
   Atomic<bool> unobserved_{false};  // failed, and nobody has been told
-  LeaningLock mu_;
-  Summary summary_;   // written under mu_
-  WaitList joiners_;  // under mu_
+  Summary summary_;                 // written under mu_
+  WaitList joiners_;                // under mu_
   End end_ = End::kRunning;
   std::exception_ptr error_;
 };
 
 inline constexpr ParkReason kJoinReason{"Join", "task"};
+
+[[noreturn]] void ThrowSelfJoin(const char* call);
 
 inline void TaskState::AwaitDone() {
   class Join final : public DirectWait {
@@ -109,9 +131,12 @@ inline void TaskState::AwaitDone() {
   };
 
   Join join(*this);
+  if (RunsOn(*join.self())) [[unlikely]] {
+    ThrowSelfJoin("Task::Join");
+  }
   while (!done()) {
     {
-      const LeaningLock::Hold lock(mu_, join.self()->thread());
+      const std::lock_guard lock(mu_);
       if (done()) return;
       if (Waiter* waiter = join.Begin()) joiners_.PushBack(*waiter);
     }

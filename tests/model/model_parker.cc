@@ -51,7 +51,7 @@ Departure Parker::BeginPark(const ParkReason&, const void*) {
 }
 Departure Parker::BeginYield(bool) { return {}; }
 void Parker::Resume(boost::context::detail::transfer_t) { std::abort(); }
-void Parker::Unpark(ThreadContext*) { static_cast<ModelParker&>(*this).Notify(); }
+void Parker::Unpark(ThreadContext*, Turn) { static_cast<ModelParker&>(*this).Notify(); }
 Parker* Parker::RegisterThread() { std::abort(); }  // Enter was not called
 
 void Runtime::CheckNotForked() {}

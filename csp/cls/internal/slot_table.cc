@@ -83,15 +83,6 @@ void LocalSnapshot::Drop(std::uint64_t count) {
   ::operator delete(static_cast<void*>(this));
 }
 
-void*& LocalsRoot() {
-  ThreadContext* thread = CurrentThread();
-  Parker* parker = thread->parker;
-  if (parker != nullptr && parker->kind() == Parker::Kind::kFiber) [[likely]] {
-    return static_cast<Fiber*>(parker)->locals;
-  }
-  return thread->locals;
-}
-
 void* FindLocal(std::uint32_t id) {
   LocalTable* table = TableIn(LocalsRoot());
   if (table == nullptr || id >= table->size) [[unlikely]] {

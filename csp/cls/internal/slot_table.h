@@ -33,7 +33,9 @@
 #include <utility>
 
 #include "csp/base/atomic.h"
+#include "csp/base/thread_context.h"
 #include "csp/cls/internal/local_box.h"
+#include "csp/sched/internal/fiber.h"
 
 namespace csp::internal {
 
@@ -129,7 +131,13 @@ struct LocalTable {
 };
 
 // The root of the calling fiber; on a plain thread that of the thread.
-void*& LocalsRoot();
+inline void*& LocalsRoot(ThreadContext* thread) {
+  Parker* parker = thread->parker;
+  return parker != nullptr && parker->kind() == Parker::Kind::kFiber
+             ? static_cast<Fiber*>(parker)->locals
+             : thread->locals;
+}
+inline void*& LocalsRoot() { return LocalsRoot(CurrentThread()); }
 
 // Null if there is none.
 inline LocalTable* TableIn(void* root) {
@@ -164,6 +172,10 @@ class BusyLocal {
   void*& root_;
   LocalTable::Busy entry_;
 };
+
+// A counted reference to what a child inherits of what hangs on the root, which is not null. May
+// copy values.
+void* InheritFrom(void*& root);
 
 // Destroys all that hangs on the root, the youngest first.
 void DestroyLocals(void*& root);

@@ -26,6 +26,7 @@ Worker::~Worker() {
 void Worker::Run() {
   thread_ = CurrentThread();
   thread_->worker = this;
+  thread_->records = &records_;
   exceptions_ = ThreadExceptionState();
   SetUpThread(root_);
   AcquireLeanRecord();
@@ -46,6 +47,7 @@ void Worker::Run() {
   }
   ReleaseLeanRecord();
   TearDownThread();
+  thread_->records = nullptr;
   thread_->worker = nullptr;
 }
 

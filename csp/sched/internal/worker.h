@@ -3,7 +3,7 @@
 //   1. every kMaintainEvery switches: timers, the global queue, the oldest newborn, the poller
 //   2. every kFavourEvery switches, in turn: the newest newborn, a fiber that has yielded
 //   3. the LIFO slot: the fiber that the running one has just woken (but every kSlotBudget-th time)
-//   4. other fibers, oldest first
+//   4. other fibers, oldest first; a fiber woken out of a select is one of them (parker.h: Turn)
 //   5. newborns, newest first; then fibers that have yielded, oldest first
 //   6. the inbox and the global queue
 //   7. what others have had waiting for too long (watch.cc)
@@ -34,6 +34,7 @@
 #include "csp/sched/internal/inject_queue.h"
 #include "csp/sched/internal/ready_queue.h"
 #include "csp/sched/internal/timer_heap.h"
+#include "csp/sched/record_pool.h"
 
 namespace csp::internal {
 
@@ -66,8 +67,8 @@ class Worker : public Switch {
 
   // --- From this worker's thread.
 
-  // `fiber` is ready: it runs next, unless others are woken after it.
-  void Schedule(Fiber* fiber);
+  // `fiber` is ready. (kNext: it runs next, unless others are woken after it.)
+  void Schedule(Fiber* fiber, Turn turn);
   void Spawn(TaskRecord* task);
   TimerHeap& timers() { return timers_; }
   Random& random() { return random_; }
@@ -168,6 +169,7 @@ class Worker : public Switch {
   std::uint64_t end_number_ = 0;
   Fiber* stacks_ = nullptr;  // kept for reuse, of the default class
   std::uint32_t stack_count_ = 0;
+  RecordCache records_;
   Random random_;
   std::unique_ptr<Sighting[]> sightings_;
   std::int64_t found_work_at_ = 0;  // when it last watched with success
@@ -183,13 +185,17 @@ class Worker : public Switch {
   TimerHeap timers_;
 };
 
-inline void Worker::Schedule(Fiber* fiber) {
+inline void Worker::Schedule(Fiber* fiber, Turn turn) {
   counters.wakeups.Add();
   if (fiber->home != nullptr) [[unlikely]] {
     fiber->home->PushInbox(fiber);
     return;
   }
-  ready_.PushNext(fiber);
+  if (turn == Turn::kNext) {
+    ready_.PushNext(fiber);
+  } else {
+    ready_.PushBack(fiber);
+  }
   AfterLocalPush();
 }
 
