@@ -55,8 +55,20 @@ class AfterFuncState final : public Timer, public TaskRecord {
         references_.fetch_sub(1, std::memory_order_relaxed);
         throw;
       }
+      armed_for_never_ = deadline == kForever;
       return was_running;
     });
+  }
+
+  // The last handle is gone: what waits for Reset alone never runs.
+  void HandlesGone() {
+    bool never;
+    {
+      const std::lock_guard lock(mu_);
+      never = armed_for_never_ && Disarm();  // is in no heap
+    }
+    if (never) Release();
+    Release();
   }
 
   void Release() {
@@ -135,7 +147,8 @@ class AfterFuncState final : public Timer, public TaskRecord {
   Atomic<std::uint32_t> references_{1};
   Atomic<std::uint32_t> runs_{0};
   SpinLock mu_{LockRank::kObject};
-  std::uint64_t home_ = 0;  // the number of the runtime that it was armed in last
+  std::uint64_t home_ = 0;        // the number of the runtime that it was armed in last
+  bool armed_for_never_ = false;  // that time
 };
 
 }  // namespace internal
@@ -153,7 +166,7 @@ bool AfterFuncTimer::Reset(absl::Duration delay) {
   if (!function) throw InvalidArgument("AfterFunc: the function is empty");
   auto* state = new internal::AfterFuncState(std::move(function), __builtin_return_address(0));
   AfterFuncTimer timer(std::shared_ptr<internal::AfterFuncState>(
-      state, [](internal::AfterFuncState* s) { s->Release(); }));
+      state, [](internal::AfterFuncState* s) { s->HandlesGone(); }));
   state->Start(internal::DeadlineAfter(internal::NowNanos(), delay));
   return timer;
 }

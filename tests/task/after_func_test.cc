@@ -185,6 +185,23 @@ TEST_P(AfterFuncTest, AFailureIsReportedAndTheTimerGoesOn) {
   });
 }
 
+TEST_P(AfterFuncTest, OneThatNeverRunsGoesWithItsLastHandle) {
+  Here([] {
+    auto owned = std::make_shared<std::atomic<int>>(0);
+    const std::weak_ptr<std::atomic<int>> watch = owned;
+    (void)AfterFunc(absl::InfiniteDuration(), [owned] { ++*owned; });
+    AfterFuncTimer reset = AfterFunc(absl::ZeroDuration(), [owned] { ++*owned; });
+    EXPECT_TRUE(EventuallyTrue([&] { return *owned == 1; }));
+    EXPECT_FALSE(reset.Reset(absl::InfiniteDuration()));
+    AfterFuncTimer stopped = AfterFunc(absl::InfiniteDuration(), [owned] { ++*owned; });
+    EXPECT_TRUE(stopped.Stop());
+    owned.reset();
+    EXPECT_FALSE(watch.expired());
+    reset = stopped = {};
+    EXPECT_TRUE(EventuallyTrue([&] { return watch.expired(); }));  // one is on its way out
+  });
+}
+
 // --- A timer may outlive the runtime in which it was armed last.
 
 TEST(AfterFuncEndTest, MayBeUsedAfterItsRuntime) {
