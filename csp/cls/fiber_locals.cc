@@ -50,16 +50,22 @@ std::uint32_t SnapshotSize(LocalTable& table) {
   return size;
 }
 
+// What the fiber itself has inherited, with a reference; null if nothing.
+LocalBox* FreezeInherited(LocalTable& table, std::uint32_t id) {
+  LocalBox* inherited = table.FindInherited(id);
+  return inherited != nullptr ? inherited->Share() : nullptr;
+}
+
 // The value for a snapshot, with a reference. May run the user's copy constructor.
 LocalBox* Freeze(LocalTable& table, std::uint32_t id) {
   const LocalSlot* slot = table.Find(id);
   // A value in the middle of its destructor cannot be copied.
-  if (slot == nullptr || !IsInherited(*slot) || table.IsBusy(id)) {
-    LocalBox* inherited = table.FindInherited(id);
-    return inherited != nullptr ? inherited->Share() : nullptr;
-  }
+  if (slot == nullptr || !IsInherited(*slot) || table.IsBusy(id)) return FreezeInherited(table, id);
   if (slot->value == nullptr) return slot->box->Share();
   if (IsAsGiven(table, id, *slot)) return (*table.given)[id]->Share();
+  // At the end of a fiber nothing new may come into being: if the destructor of a copy calls Go, as
+  // that of the value does, there would be no end to it.
+  if (table.ending) return FreezeInherited(table, id);
   const LocalType& type = slot->box->type();
   return LocalBox::Make(type, type.copy, slot->value);
 }
@@ -125,6 +131,7 @@ void DestroyLocals(void*& root) {
       continue;
     }
     LocalTable* table = TableIn(root);
+    table->ending = true;
     if (table->given != nullptr) {
       // First, so that what no child holds is the owner's alone.
       table->changed = true;

@@ -16,6 +16,8 @@
 //   destroyed   at the end of the fiber, after its function and closure, in the reverse order of
 //               creation. Destructors may block, and may use locals: what they make is destroyed as
 //               well. A destructor may access the value that it destroys, but not Set or Bind it.
+//               A task that a destructor starts inherits no copy of a value that may have been
+//               changed through a reference, but what the fiber itself has inherited.
 //
 // Outside fibers each thread has a value of its own, which is destroyed when the thread exits. A
 // Local works before main, after it, and in callbacks.

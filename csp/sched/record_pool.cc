@@ -200,7 +200,7 @@ void* AllocateRecord(std::size_t bytes) {
 
 void ReleaseRecord(void* record, std::size_t bytes) noexcept {
   if (!kPooled || bytes > kMaxPooledRecord) {
-    ::operator delete(record, bytes);
+    ::operator delete(record);
     return;
   }
   if (RecordCache* cache = CurrentThread()->records) {

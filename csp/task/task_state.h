@@ -49,8 +49,8 @@ class TaskState : public TaskRecord {
   static void* operator new(std::size_t bytes, std::align_val_t alignment) {
     return ::operator new(bytes, alignment);
   }
-  static void operator delete(void* state, std::size_t bytes, std::align_val_t alignment) {
-    ::operator delete(state, bytes, alignment);
+  static void operator delete(void* state, std::size_t /*bytes*/, std::align_val_t alignment) {
+    ::operator delete(state, alignment);
   }
 
   // Gives up the handle.

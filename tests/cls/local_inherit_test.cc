@@ -235,5 +235,46 @@ TEST_P(LocalInheritTest, CopyThatThrowsInGo) {
   });
 }
 
+// Each copy would be one more whose destructor starts a task.
+struct Starter {
+  Starter() = default;
+  Starter(const Starter&) { ++copies; }
+  Starter& operator=(const Starter&) = default;
+  ~Starter() {
+    Go([] {}).Join();
+  }
+  static inline std::atomic<int> copies{0};
+};
+
+TEST_P(LocalInheritTest, ADestructorThatCallsGoComesToAnEnd) {
+  static Local<Starter> starter{kInherit};
+  Starter::copies = 0;
+  Here([] {
+    Go([] {
+      starter.Get();
+      Go([] {}).Join();
+    }).Join();
+  });
+  EXPECT_EQ(Starter::copies, 1);
+}
+
+TEST_P(LocalInheritTest, WhatADestructorStartsInheritsWhatWasSet) {
+  static Local<int> number{kInherit};
+  static std::atomic<int> seen{0};
+  struct Reader {
+    ~Reader() {
+      Go([] { seen = number.has_value() ? *number.Peek() : -1; }).Join();
+    }
+  };
+  static Local<Reader> reader;
+  Here([] {
+    Go([] {
+      number.Set(7);
+      reader.Get();
+    }).Join();
+  });
+  EXPECT_EQ(seen, 7);
+}
+
 }  // namespace
 }  // namespace csp

@@ -95,6 +95,7 @@ struct LocalTable {
   std::uint32_t open_inherited = 0;  // open values that children inherit
   std::uint32_t stock = 0;           // references to `given` that are bought, but not handed out
   bool changed = false;              // since `given`, other than through open values
+  bool ending = false;               // its values are being destroyed
   LocalSnapshot* inherited;          // from the parent; null if nothing
   LocalSnapshot* given;              // what children get, if nothing has changed; null if nothing
   Busy* busy = nullptr;
