@@ -17,15 +17,18 @@
 //   Recv     OnRecv    TryRecv    RecvFor
 //
 // T must be movable and destructible without throwing; it may be move-only, over-aligned, empty,
-// and without default constructor or assignment. A value is moved only when the operation happens:
-// a send that fails, is cancelled or loses in a Select leaves it as it is. T's move constructor may
-// run under the channel's lock, so it may not use csp.
+// and without default constructor or assignment. It may be incomplete where a handle is declared, so
+// `struct Call { csp::SendChan<Call> answer; };` is right. A value is moved only when the operation
+// happens: a send that fails, is cancelled or loses in a Select leaves it as it is. T's move
+// constructor, and the destructor of what has been moved from, may run under the channel's lock, so
+// they may not use csp.
 //
 // Thread rules: all members from any fiber or thread; one handle object is no safer than an int.
 // Memory ordering: what happens before a send is visible after the receive of its value; what
 // happens before the k-th receive is visible after the (k + capacity)-th send; what happens before
 // Close is visible after a receive that says closed.
-// Cost: no allocation but the channel itself, and a chunk now and then in an unbounded one.
+// Cost: no allocation but the channel itself, its buffer, and in an unbounded one a chunk now and
+// then.
 // Order: values arrive in the order sent; who waits first is served first, unless it waits in a
 // select that is decided otherwise.
 #ifndef CSP_CHAN_CHAN_H_
@@ -74,13 +77,19 @@ namespace internal {
 [[noreturn]] void ThrowCloseOfClosed();
 [[noreturn]] void ThrowCapacity();
 
-// What the three kinds of handle share.
+// Looked at where a channel is made or used, not where a handle is declared: T may be incomplete
+// there.
 template <class T>
-class ChanHandle {
+consteval void CheckElement() {
   static_assert(std::is_nothrow_move_constructible_v<T> && std::is_nothrow_destructible_v<T>,
                 "Chan<T>: moving and destroying T must not throw, since a value may be in flight "
                 "between two fibers; declare T's move constructor noexcept, or send a "
                 "std::unique_ptr<T>");
+}
+
+// What the three kinds of handle share.
+template <class T>
+class ChanHandle {
   static_assert(std::is_object_v<T> && !std::is_const_v<T>,
                 "Chan<T>: T must be a plain object type; send a pointer or std::reference_wrapper");
 
@@ -102,6 +111,7 @@ class ChanHandle {
 
   Core<T>* core() const { return core_.get(); }
   Core<T>& CoreFor(const char* call) const {
+    CheckElement<T>();
     if (core() == nullptr) [[unlikely]] {
       ThrowNil(call);
     }
@@ -184,7 +194,12 @@ class Sending : public Base {
     if (!wait.Run()) ThrowSendOnClosed();
   }
   // Sends a copy, made before anything else happens.
-  void Send(const T& value) const requires std::copy_constructible<T> { Send(T(value)); }
+  // (Here and below a template, since clang 14 would ask of a plain function whether T can be copied
+  // before T is complete.)
+  template <std::copy_constructible U = T>
+  void Send(const T& value) const {
+    Send(T(value));
+  }
 
   // Without waiting. False: there is no room and no receiver now, `value` is untouched. Never
   // suspends. Throws NilChannel, ClosedChannel (`value` is untouched).
@@ -193,7 +208,8 @@ class Sending : public Base {
     if (passed == Passed::kClosed) ThrowSendOnClosed();
     return passed == Passed::kYes;
   }
-  bool TrySend(const T& value) const requires std::copy_constructible<T> {
+  template <std::copy_constructible U = T>
+  bool TrySend(const T& value) const {
     return TrySend(T(value));
   }
 
@@ -205,7 +221,8 @@ class Sending : public Base {
     event.Take();
     return true;
   }
-  bool SendFor(absl::Duration timeout, const T& value) const requires std::copy_constructible<T> {
+  template <std::copy_constructible U = T>
+  bool SendFor(absl::Duration timeout, const T& value) const {
     return SendFor(timeout, T(value));
   }
 
@@ -215,13 +232,15 @@ class Sending : public Base {
   [[nodiscard]] auto OnSend(T&& value) const& {
     return SendEvent<T, Core<T>*, T&>(this->core(), value);
   }
-  [[nodiscard]] auto OnSend(const T& value) const& requires std::copy_constructible<T> {
+  template <std::copy_constructible U = T>
+  [[nodiscard]] auto OnSend(const T& value) const& {
     return SendEvent<T, Core<T>*, T>(this->core(), value);
   }
   [[nodiscard]] auto OnSend(T&& value) && {
     return SendEvent<T, CorePtr<T>, T&>(std::move(this->core_), value);
   }
-  [[nodiscard]] auto OnSend(const T& value) && requires std::copy_constructible<T> {
+  template <std::copy_constructible U = T>
+  [[nodiscard]] auto OnSend(const T& value) && {
     return SendEvent<T, CorePtr<T>, T>(std::move(this->core_), value);
   }
 

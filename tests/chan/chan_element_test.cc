@@ -18,6 +18,88 @@
 namespace csp {
 namespace {
 
+// --- Types that are not complete where their channels are declared.
+
+// An answer goes where the call says: Go's `type Call struct { answer chan Call }`.
+struct Call {
+  int number;
+  SendChan<Call> answer;
+  Chan<Call> next = {};
+};
+
+class Job;
+struct Server {
+  Chan<Job> jobs;
+  RecvChan<Job> in;
+  SendChan<Job> out;
+};
+class Job {
+ public:
+  explicit Job(int number) : number_(number) {}
+  int number() const { return number_; }
+
+ private:
+  const int number_;
+};
+
+using RecursiveElementTest = RuntimeTest;
+CSP_INSTANTIATE(RecursiveElementTest);
+
+TEST_P(RecursiveElementTest, AMessageCarriesAChannelOfItsOwnType) {
+  Here([] {
+    auto calls = MakeChan<Call>();
+    Task<void> server = Go([calls] {
+      for (Call& call : calls) {
+        SendChan<Call> answer = call.answer;
+        answer.Send({call.number + 1, call.answer});
+      }
+    });
+    auto answers = MakeChan<Call>(1);
+    for (int i = 0; i < 10; ++i) {
+      if (i % 2 == 0) {
+        calls.Send({i, answers});
+      } else {
+        Select(calls.OnSend(Call{i, answers}));
+      }
+      ASSERT_EQ(answers.Recv()->number, i + 1);
+    }
+    calls.Close();
+    server.Join();
+  });
+}
+
+// Channels that hang on each other are destroyed one from within the other.
+TEST_P(RecursiveElementTest, AChainOfChannelsIsDestroyedWithItsHead) {
+  Here([] {
+    auto head = MakeChan<Call>(1);
+    auto last = head;
+    for (int i = 0; i < 100; ++i) {
+      auto next = MakeChan<Call>(1);
+      last.Send({i, next, next});
+      last = next;
+    }
+    for (int i = 0; i < 50; ++i) {
+      Call call = *head.Recv();
+      EXPECT_EQ(call.number, i);
+      EXPECT_EQ(call.answer, call.next);
+      head = call.next;
+    }
+  });
+}
+
+TEST_P(RecursiveElementTest, AMemberChannelOfATypeDeclaredElsewhere) {
+  Here([] {
+    Server server;
+    EXPECT_TRUE(server.jobs.is_nil());
+    server.jobs = MakeChan<Job>(1);
+    server.in = server.jobs;
+    server.out = server.jobs;
+    const Server copy = server;
+    copy.out.Send(Job(3));
+    EXPECT_EQ(server.in.Recv()->number(), 3);
+  });
+}
+
 template <class T>
 class ElementTest : public testing::Test {};
 

@@ -13,6 +13,23 @@ struct ThrowingEnd {
   ~ThrowingEnd() noexcept(false) {}
 };
 
+struct Recursive {
+  csp::SendChan<Recursive> answer;
+  csp::Chan<Recursive> both;
+};
+class Unknown;
+struct Holder {
+  csp::Chan<Unknown> both;
+  csp::RecvChan<Unknown> in;
+  csp::SendChan<Unknown> out;
+};
+csp::Chan<Unknown> Elsewhere(csp::RecvChan<Unknown> in);
+
+void Valid(csp::Chan<Recursive> recursive) {
+  recursive.Send({recursive, recursive});
+  recursive = recursive.Recv()->both;
+}
+
 void Valid(csp::Chan<std::unique_ptr<int>> both, csp::RecvChan<int> in, csp::SendChan<int> out) {
   both.Send(std::make_unique<int>(1));
   (void)in.Recv();
