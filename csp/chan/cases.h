@@ -33,7 +33,7 @@ Core<T>* CoreOf(const CorePtr<T>& core) {
 template <class T>
 class RecvCase : public Case {
  public:
-  bool Poll() final { return core_->TryRecv(out_) != Passed::kNo; }
+  bool Poll() override { return core_->TryRecv(out_) != Passed::kNo; }
   Arming Arm() final {
     waiter.slot = &out_;
     return core_->ArmRecv(waiter) ? Arming::kArmed : Arming::kReady;
@@ -54,6 +54,8 @@ class RecvCase : public Case {
         out_(out) {}
   ~RecvCase() = default;
 
+  std::optional<T>& out() { return out_; }
+
  private:
   Core<T>* const core_;
   std::optional<T>& out_;
@@ -63,6 +65,61 @@ template <class T>
 class TimedRecv final : public RecvCase<T> {
  public:
   TimedRecv(Core<T>& core, std::optional<T>& out) : RecvCase<T>(core, out) {}
+
+  // A call that is cancelled on entry never gets here: what was in `out` is there still.
+  bool Poll() override {
+    this->out().reset();
+    return RecvCase<T>::Poll();
+  }
+};
+
+// A send of a value that is elsewhere, and stays there until the send happens.
+template <class T>
+class SendCase : public Case {
+ public:
+  bool Poll() final {
+    const Passed passed = core_->TrySend(*value_);
+    sent_ = passed == Passed::kYes;
+    return passed != Passed::kNo;
+  }
+  Arming Arm() final {
+    waiter.slot = value_;
+    return core_->ArmSend(waiter) ? Arming::kArmed : Arming::kReady;
+  }
+  void Disarm() noexcept final { core_->DisarmSend(waiter); }
+  bool Accept() final {
+    sent_ = waiter.ok;
+    return true;
+  }
+
+  // After Poll or Accept has said true.
+  void ThrowIfClosed() const {
+    if (!sent_) ThrowSendOnClosed();
+  }
+
+  const ParkReason& reason() const final { return kSendReason; }
+  const void* object() const final { return core_; }
+
+ protected:
+  // For a wait of its own, which needs no summary.
+  explicit SendCase(Core<T>& core) : Case(Case::Kind::kAsk), core_(&core) {}
+  // For a select; null: nil.
+  explicit SendCase(Core<T>* core)
+      : Case(core != nullptr ? &core->Watch() : nullptr, Core<T>::kCanSend), core_(core) {}
+  ~SendCase() = default;
+
+  void SetValue(T& value) { value_ = std::addressof(value); }
+
+ private:
+  Core<T>* const core_;
+  T* value_ = nullptr;
+  bool sent_ = false;
+};
+
+template <class T>
+class TimedSend final : public SendCase<T> {
+ public:
+  TimedSend(Core<T>& core, T& value) : SendCase<T>(core) { this->SetValue(value); }
 };
 
 }  // namespace internal
@@ -94,45 +151,26 @@ class RecvEvent final : public SelectEvent, public internal::RecvCase<T> {
 // A send. `Value` is T& for a value that stays the caller's until the send wins, and T for a copy
 // made beforehand. Take throws ClosedChannel if the channel was closed; the value is as it was.
 template <class T, class Hold, class Value>
-class SendEvent final : public SelectEvent, public Case {
+class SendEvent final : public SelectEvent, public internal::SendCase<T> {
  public:
   using Result = Unit;
 
   template <class V>
   SendEvent(Hold hold, V&& value)
-      : Case(Of(hold) != nullptr ? &Of(hold)->Watch() : nullptr, internal::Core<T>::kCanSend),
+      : internal::SendCase<T>(internal::CoreOf<T>(hold)),
         hold_(std::move(hold)),
-        value_(std::forward<V>(value)) {}
+        value_(std::forward<V>(value)) {
+    this->SetValue(value_);
+  }
 
-  bool Poll() override {
-    const internal::Passed passed = core().TrySend(value_);
-    sent_ = passed == internal::Passed::kYes;
-    return passed != internal::Passed::kNo;
-  }
-  Arming Arm() override {
-    waiter.slot = std::addressof(value_);
-    return core().ArmSend(waiter) ? Arming::kArmed : Arming::kReady;
-  }
-  void Disarm() noexcept override { core().DisarmSend(waiter); }
-  bool Accept() override {
-    sent_ = waiter.ok;
-    return true;
-  }
   Result Take() {
-    if (!sent_) internal::ThrowSendOnClosed();
+    this->ThrowIfClosed();
     return {};
   }
 
-  const internal::ParkReason& reason() const override { return internal::kSendReason; }
-  const void* object() const override { return internal::CoreOf<T>(hold_); }
-
  private:
-  static internal::Core<T>* Of(const Hold& hold) { return internal::CoreOf<T>(hold); }
-  internal::Core<T>& core() { return *internal::CoreOf<T>(hold_); }
-
   const Hold hold_;
   Value value_;
-  bool sent_ = false;
 };
 
 }  // namespace csp

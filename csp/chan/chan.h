@@ -136,14 +136,15 @@ class Receiving : public Base {
   // Without waiting. False: nothing is there now, `out` is empty. True: `out` is what Recv would
   // have returned. Never suspends. Throws NilChannel.
   bool TryRecv(std::optional<T>& out) const {
+    Core<T>& core = this->CoreFor("Chan::TryRecv");
     out.reset();
-    return this->CoreFor("Chan::TryRecv").TryRecv(out) != Passed::kNo;
+    return core.TryRecv(out) != Passed::kNo;
   }
 
   // As TryRecv, but waits up to `timeout` (0 or less: does not; infinite: as Recv). A value that is
-  // there wins over a timeout that has passed. Throws NilChannel, Cancelled.
+  // there wins over a timeout that has passed. Throws NilChannel, Cancelled; `out` is untouched if
+  // it throws at once, and empty if it has waited.
   bool RecvFor(absl::Duration timeout, std::optional<T>& out) const {
-    out.reset();
     TimedRecv<T> receive(this->CoreFor("Chan::RecvFor"), out);
     return BlockUntil(receive, DeadlineAfter(NowNanos(), timeout));
   }
@@ -216,9 +217,9 @@ class Sending : public Base {
   // As TrySend, but waits up to `timeout` (0 or less: does not; infinite: as Send). Throws
   // NilChannel, ClosedChannel, Cancelled. Whenever it does not return true, `value` is untouched.
   bool SendFor(absl::Duration timeout, T&& value) const {
-    SendEvent<T, Core<T>*, T&> event(&this->CoreFor("Chan::SendFor"), value);
-    if (!BlockUntil(event, DeadlineAfter(NowNanos(), timeout))) return false;
-    event.Take();
+    TimedSend<T> send(this->CoreFor("Chan::SendFor"), value);
+    if (!BlockUntil(send, DeadlineAfter(NowNanos(), timeout))) return false;
+    send.ThrowIfClosed();
     return true;
   }
   template <std::copy_constructible U = T>
@@ -226,8 +227,9 @@ class Sending : public Base {
     return SendFor(timeout, T(value));
   }
 
-  // Send as an event without result. An rvalue is borrowed until the end of the Select and moved
-  // from only if this case wins; of an lvalue a copy is made at once. Select throws ClosedChannel
+  // Send as an event without result. The value is computed in any case, also if another one wins. An
+  // rvalue is borrowed until the end of the Select and moved from only if this case wins; of an
+  // lvalue a copy is made at once. Select throws ClosedChannel
   // if the channel is closed and this case is chosen.
   [[nodiscard]] auto OnSend(T&& value) const& {
     return SendEvent<T, Core<T>*, T&>(this->core(), value);
@@ -306,12 +308,14 @@ class Chan final : public internal::Receiving<T, internal::Sending<T, internal::
 
 template <class T>
 Chan<T> MakeChan(std::size_t capacity) {
+  internal::CheckElement<T>();
   if (capacity > PTRDIFF_MAX / sizeof(T)) internal::ThrowCapacity();
   return Chan<T>(internal::CorePtr<T>(new internal::Core<T>(capacity)));
 }
 
 template <class T>
 Chan<T> MakeChan(Unbounded) {
+  internal::CheckElement<T>();
   return Chan<T>(internal::CorePtr<T>(new internal::Core<T>(internal::Buffer<T>::kUnlimited)));
 }
 
