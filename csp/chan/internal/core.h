@@ -163,10 +163,6 @@ class Core {
     const std::lock_guard lock(mu);
     return buffer.size();
   }
-  bool is_closed() const {
-    const std::lock_guard lock(mu);
-    return closed;
-  }
   std::size_t capacity() const { return buffer.capacity(); }
 
   Atomic<std::size_t> references{1};
