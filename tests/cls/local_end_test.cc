@@ -143,6 +143,34 @@ TEST_P(LocalEndTest, AFailedTaskDestroysThem) {
   });
 }
 
+// Sets its own Local as it goes, which would assign to what is being destroyed.
+struct SetsItself;
+extern Local<SetsItself> sets_itself;
+struct SetsItself {
+  SetsItself() = default;
+  SetsItself(const SetsItself&) = default;
+  SetsItself& operator=(const SetsItself&) = default;
+  ~SetsItself() {
+    if (!sets) return;
+    EXPECT_NE(sets_itself.Peek(), nullptr);
+    try {
+      sets_itself = SetsItself();
+      ADD_FAILURE() << "assigned to what is being destroyed";
+    } catch (const Panic&) {
+      journal.Add("refused");
+    }
+  }
+  bool sets = false;
+};
+constinit Local<SetsItself> sets_itself;
+
+TEST_P(LocalEndTest, ADestructorMayNotSetWhatItDestroys) {
+  Here([this] {
+    InNew(on_plain_thread(), [] { sets_itself->sets = true; });
+    EXPECT_EQ(journal.Take(), "refused");
+  });
+}
+
 // Makes a value of `c` as it goes, and grows the table.
 struct MakesMore {
   std::string name;

@@ -51,8 +51,10 @@ void* LocalBase::MakeValue() const {
 void* LocalBase::FindAssignable() const {
   LocalTable* table = TableIn(LocalsRoot());
   if (table == nullptr) return nullptr;
-  LocalSlot* slot = table->Find(id_.load(std::memory_order_relaxed));
+  const std::uint32_t id = id_.load(std::memory_order_relaxed);
+  LocalSlot* slot = table->Find(id);
   if (slot == nullptr || slot->box == nullptr) return nullptr;
+  CheckNotBusy(table, id, "Local::Set");
   if (slot->value != nullptr) return slot->value;
   if (!slot->box->unique()) return nullptr;
   table->changed = true;
