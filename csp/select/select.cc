@@ -65,8 +65,9 @@ class Selection {
 
   // Takes one of those that seemed ready at the last look; -1 if none could be.
   int TakeReady() {
-    const int won = TakeOneOf(ready_);
-    return won < 0 && last_ != 0 ? TakeDue() : won;
+    // In declared order a moment that has come has its place, too.
+    const int won = TakeOneOf(order_ == Order::kDeclared ? ready_ | last_ : ready_);
+    return won < 0 && last_ != 0 && order_ == Order::kFair ? TakeDue() : won;
   }
 
   // -1 if at one instant nothing was ready; a case that has been taken; or kUnclear.
@@ -140,7 +141,7 @@ class Selection {
 
   // Of the moments that have come, the earliest; of equal ones the first written.
   int TakeDue() {
-    if (order_ == Order::kDeclared || IsSingle(last_)) return TakeOneOf(last_);
+    if (IsSingle(last_)) return TakeOneOf(last_);
     for (std::uint64_t rest = last_; rest != 0;) {
       int first = std::countr_zero(rest);
       for (std::uint64_t others = rest & (rest - 1); others != 0; others &= others - 1) {
@@ -181,7 +182,7 @@ class Selection {
   const Order order_;
   std::uint64_t live_ = 0;   // take part
   std::uint64_t ask_ = 0;    // of them, those without a summary
-  std::uint64_t last_ = 0;   // of them, those that lose to all others
+  std::uint64_t last_ = 0;   // of them, those that lose to all others, save in declared order
   std::uint64_t ready_ = 0;  // seemed ready at the last look
   std::uint64_t armed_ = 0;
 };

@@ -5,16 +5,19 @@
 //       results.OnSend(std::move(r))     >> [&] { … },   // r is moved from only if this case wins
 //       csp::OnTimeout(absl::Seconds(1)) >> [&] { … });
 //
+// - All operands are evaluated first, also those of events that then do not win; as of any function
+//   call, in no order that could be relied on (Go's is the order written).
 // - If several events are ready, one of them is chosen uniformly at random; PriSelect takes the
-//   first in the order written. Once a select waits, the first event to happen wins.
+//   first in the order written, timeouts included. Once a select waits, the first event to happen
+//   wins.
 // - `csp::Default` is taken only if at one instant no other case was ready.
 // - Of an event that does not win, nothing happens: no value is taken or moved from, no place in a
 //   queue is kept.
 // - The winner's handler runs on the calling fiber after all others have been disarmed, as an
 //   ordinary call. Its exceptions leave Select; what the event did stays done.
 // - Select returns what the handler returns: the common type of all handlers' results, where an
-//   event without a handler gives its own result, and no result counts as Unit; if none has one,
-//   void.
+//   event without a handler gives its own result; void, if none has one. Either all have a result or
+//   none; one of type Unit counts as none.
 //
 // Errors: NoLiveCase, if no case can ever be ready (nil channels, When(false)) and there is no
 // Default. Cancelled, if the calling fiber is cancelled; a select with a Default never throws it.
@@ -134,7 +137,9 @@ auto Select(Arms&&... arms) {
   return internal::SelectImpl<internal::Order::kFair>(arms...);
 }
 
-// As Select, but of several ready events takes the first in the order written.
+// As Select, but of several ready events takes the first in the order written. A timeout that has
+// passed counts where it stands, unlike in a Select: PriSelect(OnDeadline(end) >> …, in.OnRecv() >> …)
+// stops at `end`, however much there is to receive.
 template <class... Arms>
 auto PriSelect(Arms&&... arms) {
   static_assert(internal::CheckArms<Arms...>());

@@ -115,6 +115,30 @@ TEST_P(PriSelectTest, TakesTheFirstReady) {
   });
 }
 
+// A deadline that has passed stops a loop whose channels never run dry.
+TEST_P(PriSelectTest, AMomentThatHasComeHasItsPlaceInTheOrder) {
+  Here([] {
+    auto data = ReadyChan();
+    const absl::Time past = Now() - absl::Seconds(1);
+    const absl::Time future = Now() + absl::Hours(1);
+    EXPECT_EQ(PriSelect(OnDeadline(past) >> Says(0), data.OnRecv() >> Says(1)), 0);
+    EXPECT_EQ(PriSelect(OnTimeout(absl::ZeroDuration()) >> Says(0), data.OnRecv() >> Says(1)), 0);
+    EXPECT_EQ(PriSelect(OnDeadline(past) >> Says(0), data.OnRecv() >> Says(1), Default >> Says(2)),
+              0);
+    EXPECT_EQ(PriSelect(OnDeadline(future) >> Says(0), OnDeadline(past) >> Says(1),
+                        data.OnRecv() >> Says(2)),
+              1);
+    EXPECT_EQ(data.len(), 1u);
+    EXPECT_EQ(PriSelect(data.OnRecv() >> Says(0), OnDeadline(past) >> Says(1)), 0);
+    data.Send(0);
+    EXPECT_EQ(PriSelect(OnDeadline(future) >> Says(0), OnTimeout(absl::Hours(1)) >> Says(1),
+                        data.OnRecv() >> Says(2)),
+              2);
+    EXPECT_EQ(
+        PriSelect(OnDeadline(future) >> Says(0), data.OnRecv() >> Says(1), Default >> Says(2)), 2);
+  });
+}
+
 // Once it waits, the first to happen wins, wherever it stands.
 TEST_P(PriSelectTest, ThatWaitsTakesWhatComes) {
   Here([] {

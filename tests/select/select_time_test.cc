@@ -41,7 +41,7 @@ TEST_P(SelectTimeTest, WhatIsReadyWinsOverWhatIsOver) {
     for (int i = 0; i < Rounds(5'000); ++i) {
       for (absl::Duration over : kOver) {
         ASSERT_EQ(Select(OnTimeout(over) >> Says(0), ch.OnRecv() >> Says(1)), 1);
-        ASSERT_EQ(PriSelect(OnTimeout(over) >> Says(0), ch.OnSend(1) >> Says(1)), 1);
+        ASSERT_EQ(PriSelect(ch.OnSend(1) >> Says(1), OnTimeout(over) >> Says(0)), 1);
       }
       ASSERT_EQ(Select(OnDeadline(absl::InfinitePast()) >> Says(0), ch.OnRecv() >> Says(1)), 1);
       ch.Send(1);
