@@ -83,8 +83,7 @@ class Selection {
       bool moved = false;
       ForEachSummary([&](int i) { moved |= cases_[i]->summary()->Read() != before[i]; });
       // Cases that must be asked were asked at different instants; one alone is exact.
-      if (!moved && IsSingle(live_)) return -1;
-      if (!moved && ask_ == 0) return -1;
+      if (!moved) return ask_ == 0 || IsSingle(live_) ? -1 : kUnclear;
     }
     return kUnclear;
   }
