@@ -8,14 +8,15 @@
 //   Arm       under the lock: if the event is there, kReady; else link `waiter` and return kArmed.
 //             What it throws leaves the wait, which has then done nothing (unless it has just been
 //             decided: then it goes through)
-//   Disarm    under the lock: unlink `waiter` if it still is linked; also comes after an Arm that threw
+//   Disarm    under the lock: unlink `waiter` if it still is linked. Also comes after an Arm that
+//             threw
 //   Accept    the wait was decided for this case; may refuse, then the select begins anew
 //
 // and the object, when the event happens, under its lock: WaitList::PopClaimed, then outside of the
 // lock Waiter::Wake. csp/select/event.h is a complete example.
 //
-// What an implementation may not do in Poll, Arm and Disarm: run user code, suspend, allocate, or
-// take a second object's lock.
+// Poll, Arm and Disarm may not suspend, nor take a second object's lock, nor run user code or
+// allocate under their own.
 #ifndef CSP_SELECT_CASE_H_
 #define CSP_SELECT_CASE_H_
 
@@ -43,7 +44,9 @@ class Case {
     kNever,    // a nil channel: takes no part
     kSummary,  // `summary` tells at a glance
     kAsk,      // only Poll can tell
-    kLast,     // a moment: like kAsk, but loses to any event; of several, the earliest wins
+    kLast,     // a moment: like kAsk, but in a Select it loses to any event; of several, the
+               // earliest wins, and of equal ones the first written: the other is disarmed then,
+               // though it had been claimed
   };
 
   Kind kind() const { return kind_; }
@@ -54,7 +57,7 @@ class Case {
   virtual std::int64_t moment() const { return INT64_MAX; }
 
   // What a dump says of whoever waits for this case alone.
-  virtual const internal::ParkReason& reason() const = 0;
+  virtual const ParkReason& reason() const = 0;
   virtual const void* object() const = 0;
 
   Waiter waiter;

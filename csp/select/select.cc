@@ -107,14 +107,18 @@ class Selection {
     return true;
   }
 
-  // Where a moment has won, and another, written before it, is the same: that other one.
-  int FirstOfEqualMoments(int won) const {
-    if ((last_ >> won & 1) == 0) return won;
-    for (std::uint64_t rest = last_; rest != 0; rest &= rest - 1) {
-      const int i = std::countr_zero(rest);
-      if (i == won || cases_[i]->moment() == cases_[won]->moment()) return i;
+  // The case `won` has been claimed. If it is a moment, and one written before it is the same: takes
+  // that one, and disarms `won` like the others; else -1.
+  int TakeSameMomentBefore(int won) {
+    const std::uint64_t bit = std::uint64_t{1} << won;
+    if ((last_ & bit) == 0) return -1;
+    for (std::uint64_t before = last_ & (bit - 1); before != 0; before &= before - 1) {
+      const int i = std::countr_zero(before);
+      if (cases_[i]->moment() != cases_[won]->moment() || !cases_[i]->Poll()) continue;
+      cases_[won]->Disarm();
+      return i;
     }
-    return won;
+    return -1;
   }
 
   void DisarmAllBut(int winner) {
@@ -233,7 +237,9 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
     const int won = attempt.Await(kReason, cases);
     selection.DisarmAllBut(won);
     if (won != Attempt::kCancelled) {
-      if (cases[won]->Accept()) return selection.FirstOfEqualMoments(won);
+      const int same = selection.TakeSameMomentBefore(won);
+      if (same >= 0) return same;
+      if (cases[won]->Accept()) return won;
       continue;
     }
     ThrowIfCancelled(*parker);
