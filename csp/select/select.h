@@ -98,6 +98,11 @@ auto SelectImpl(Arms&... arms) {
                 "return the same std::variant");
   if constexpr (HaveCommonType<typename ArmTraits<Arms>::Result...>) {
     using R = typename Results::type;
+    static_assert(
+        std::is_same_v<R, Unit> || !(std::is_same_v<typename ArmTraits<Arms>::Result, Unit> || ...),
+        "Select: one case has a result and another none, which could not be told from a value of "
+        "the result's type; give the one without (a timeout, a send, Default) a handler that "
+        "returns what the others do, or let all return nothing");
     Case* const cases[] = {ArmTraits<Arms>::AsCase(arms)...};
     int won = RunSelect(cases, sizeof...(Arms), order, kDefaults == 1);
     int at = 0;
@@ -125,6 +130,7 @@ consteval bool CheckArms() {
   static_assert(((!std::is_lvalue_reference_v<Arms> ||
                   std::is_same_v<std::remove_cvref_t<Arms>, DefaultTag>)&&...),
                 "Select: an event is for one Select; write it there, do not store it");
+  (CheckIfEvent<std::remove_cvref_t<Arms>>(), ...);
   return true;
 }
 

@@ -65,6 +65,18 @@ concept EventType = std::derived_from<E, SelectEvent> && std::derived_from<E, Ca
 
 namespace internal {
 
+template <class E>
+consteval void CheckEvent() {
+  static_assert(EventType<E>,
+                "an event derives from csp::SelectEvent and csp::Case, names its Result, and gives "
+                "it by a public member `Result Take()`; one without a result has `using Result = "
+                "csp::Unit`");
+}
+template <class A>
+consteval void CheckIfEvent() {
+  if constexpr (std::derived_from<A, SelectEvent>) CheckEvent<A>();
+}
+
 // An event may say which handlers it refuses, with a message: a static member template
 // `CheckHandler<F>()` full of static_asserts.
 template <class E, class F>
@@ -169,6 +181,7 @@ requires std::derived_from<std::remove_cvref_t<E>, SelectEvent>
 [[nodiscard]] auto operator>>(E&& event, F&& handler) {
   static_assert(!std::is_lvalue_reference_v<E>,
                 "event >> handler: an event is for one Select; write it there, do not store it");
+  internal::CheckEvent<std::remove_cvref_t<E>>();
   return internal::Handled<std::remove_reference_t<E>, std::remove_reference_t<F>>(event, handler);
 }
 
@@ -180,6 +193,7 @@ template <SelectArm A>
                 "When(condition, arm): an event is for one Select; write it there");
   static_assert(!internal::kIsDefault<std::remove_cvref_t<A>>,
                 "When(condition, Default): choose between two Selects instead");
+  internal::CheckIfEvent<std::remove_cvref_t<A>>();
   return internal::Guarded<std::remove_reference_t<A>>(open, arm);
 }
 

@@ -1,5 +1,6 @@
 // What cannot be written in a Select, and what the compiler says about it.
 
+#include <any>
 #include <optional>
 #include <string>
 #include <utility>
@@ -7,6 +8,15 @@
 #include "csp/csp.h"
 
 struct Unrelated {};
+struct NoTake : csp::SelectEvent, csp::Case {
+  NoTake() : Case(Kind::kAsk) {}
+  bool Poll() override { return true; }
+  csp::Arming Arm() override { return csp::Arming::kReady; }
+  void Disarm() noexcept override {}
+  const csp::ParkReason& reason() const override;
+  const void* object() const override { return this; }
+  using Result = int;
+};
 constexpr bool kOpen = true;
 
 void Valid(csp::Chan<int> ch, csp::Chan<std::string> out, std::string text) {
@@ -18,6 +28,7 @@ void Valid(csp::Chan<int> ch, csp::Chan<std::string> out, std::string text) {
       csp::Default >> [] { return 3; });
   (void)i;
   csp::Select(ch.OnRecv());
+  csp::Select(out.OnSend(text), csp::OnTimeout(absl::Seconds(1)), csp::Default);
 }
 
 #ifdef STORED_EVENT  // expect: an event is for one Select
@@ -100,6 +111,41 @@ void Case(csp::Chan<int> ch) {
   csp::Select(
       ch.OnRecv() >> [](std::optional<int>) {}, csp::Default >> [] { return 1; });
 }
+#endif
+
+#ifdef A_TIMEOUT_THAT_LOOKS_LIKE_A_VALUE  // expect: one case has a result and another none
+auto Case(csp::Chan<csp::Unit> done) {
+  return csp::Select(done.OnRecv(), csp::OnTimeout(absl::Seconds(1)));
+}
+#endif
+
+#ifdef A_DEFAULT_THAT_LOOKS_LIKE_A_RESULT  // expect: one case has a result and another none
+auto Case(csp::Chan<int> ch) {
+  return csp::Select(
+      ch.OnRecv() >> [](std::optional<int>) { return std::any(); }, csp::Default);
+}
+#endif
+
+#ifdef EVENT_WITHOUT_TAKE  // expect: names its Result, and gives it by a public member
+auto Case() { return csp::Select(NoTake()); }
+#endif
+
+#ifdef EVENT_WITHOUT_TAKE_WITH_A_HANDLER  // expect: names its Result, and gives it by a public
+auto Case() {
+  return csp::Select(NoTake() >> [] {});
+}
+#endif
+
+#ifdef EVENT_WITHOUT_TAKE_IN_WHEN  // expect: names its Result, and gives it by a public member
+auto Case() { return csp::Select(csp::When(kOpen, NoTake())); }
+#endif
+
+#ifdef EVENT_THAT_IS_NO_CASE  // expect: names its Result, and gives it by a public member
+struct NoCase : csp::SelectEvent {
+  using Result = int;
+  int Take() { return 1; }
+};
+auto Case() { return csp::Select(NoCase()); }
 #endif
 
 #ifdef HANDLER_FOR_THE_BARE_VALUE  // expect: the handler must take std::optional<T>
