@@ -7,8 +7,12 @@
 #include "csp/chan/chan.h"           // IWYU pragma: export
 #include "csp/cls/local.h"           // IWYU pragma: export
 #include "csp/sched/dump.h"          // IWYU pragma: export
+#include "csp/select/block.h"        // IWYU pragma: export
+#include "csp/select/case.h"         // IWYU pragma: export
 #include "csp/select/event.h"        // IWYU pragma: export
 #include "csp/select/select.h"       // IWYU pragma: export
+#include "csp/select/shield.h"       // IWYU pragma: export
+#include "csp/select/wait_list.h"    // IWYU pragma: export
 #include "csp/task/after_func.h"     // IWYU pragma: export
 #include "csp/task/blocking_call.h"  // IWYU pragma: export
 #include "csp/task/go.h"             // IWYU pragma: export

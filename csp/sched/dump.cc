@@ -33,7 +33,7 @@ std::string Site(const void* address) {
 }
 
 std::string Waiting(const Parker::Note& note, std::int64_t now) {
-  const internal::ParkReason* reason = note.reason.load(std::memory_order_relaxed);
+  const ParkReason* reason = note.reason.load(std::memory_order_relaxed);
   if (reason == nullptr) return "running or ready";
   const std::int64_t since = note.since.load(std::memory_order_relaxed);
   return absl::StrFormat(

@@ -3,13 +3,13 @@
 #ifndef CSP_SCHED_PARK_REASON_H_
 #define CSP_SCHED_PARK_REASON_H_
 
-namespace csp::internal {
+namespace csp {
 
 struct ParkReason {
   const char* verb;  // "Recv"
   const char* room;  // "chan"
 };
 
-}  // namespace csp::internal
+}  // namespace csp
 
 #endif  // CSP_SCHED_PARK_REASON_H_

@@ -57,11 +57,16 @@ bool BlockUntil(C& event, std::int64_t deadline, bool shielded = false) {
   }
 }
 
+}  // namespace csp::internal
+
+namespace csp {
+
+// Blocks until `event` has happened and been accepted. Throws Cancelled, having done nothing.
 template <class C>
-void Block(C& event, bool shielded = false) {
-  BlockUntil(event, kForever, shielded);
+void Block(C& event) {
+  internal::BlockUntil(event, internal::kForever);
 }
 
-}  // namespace csp::internal
+}  // namespace csp
 
 #endif  // CSP_SELECT_BLOCK_H_

@@ -12,32 +12,17 @@
 #include "csp/base/thread_context.h"
 #include "csp/sched/parker.h"
 #include "csp/select/attempt.h"
+#include "csp/select/shield.h"  // IWYU pragma: export
 
-namespace csp {
-
-// While one lives on a fiber's stack, the fiber's blocking calls take no notice of cancellation:
-// for clean-up that must wait. Nests. Owner's fiber only.
-class Shield {
- public:
-  Shield() : Shield(internal::Parker::Current()) {}
-  // For csp itself: `self` is the caller.
-  explicit Shield(internal::Parker* self) : parker_(self) { ++parker_->words.shield_depth; }
-  ~Shield() { --parker_->words.shield_depth; }
-  Shield(const Shield&) = delete;
-  Shield& operator=(const Shield&) = delete;
-
- private:
-  internal::Parker* const parker_;
-};
-
-namespace internal {
+namespace csp::internal {
 
 // True if the calling fiber's waits take no notice of cancellation just now.
 bool Shielded(const Parker& parker);
 
 // Throws Cancelled if `parker`, the caller, is cancelled and not shielded. From the second throw in
 // one task on it yields first, so that a loop which swallows everything does not hold its worker;
-// such a task is named once in a warning.
+// such a task is named once in a warning. What calls this is named, too, if the exception ends the
+// process.
 void ThrowIfCancelled(Parker& parker);
 
 // The budget is spent: yields.
@@ -85,7 +70,6 @@ class CancelSweep {
   std::size_t count_ = 0;
 };
 
-}  // namespace internal
-}  // namespace csp
+}  // namespace csp::internal
 
 #endif  // CSP_SELECT_BLOCKING_H_

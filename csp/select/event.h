@@ -4,7 +4,7 @@
 //   csp::Go([&] { Prepare(); ready.Set(); });
 //   csp::Select(ready.OnWait() >> [] { … }, csp::OnTimeout(absl::Seconds(1)) >> [] { … });
 //
-// It is written with the public interface of case.h alone, and is the model for events of your own.
+// It is written with what csp offers to everybody, and is the model for events of your own.
 //
 // Thread rules: all members from any fiber or thread. It may be destroyed as soon as a Wait for it
 // has returned, even while Set still is on its way out. Reset is for owners who know that nobody
@@ -15,7 +15,6 @@
 
 #include <mutex>
 
-#include "csp/base/leaning_lock.h"
 #include "csp/select/block.h"
 #include "csp/select/select_event.h"
 #include "csp/select/wait_list.h"
@@ -47,7 +46,7 @@ class Event {
  private:
   static constexpr std::uint64_t kSet = 1;
 
-  internal::LeaningLock mu_;
+  ObjectLock mu_;
   Summary summary_;  // written under mu_
   WaitList waiters_;
 };
@@ -75,8 +74,8 @@ class Event::WaitEvent final : public SelectEvent, public Case {
   }
   Result Take() { return {}; }
 
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Wait", "Event"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Wait", "Event"};
     return kReason;
   }
   const void* object() const override { return &event_; }
@@ -102,7 +101,7 @@ inline void Event::Reset() {
 
 inline void Event::Wait() {
   WaitEvent event(*this);
-  internal::Block(event);
+  Block(event);
 }
 
 inline Event::WaitEvent Event::OnWait() { return WaitEvent(*this); }

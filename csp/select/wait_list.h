@@ -5,9 +5,14 @@
 #ifndef CSP_SELECT_WAIT_LIST_H_
 #define CSP_SELECT_WAIT_LIST_H_
 
+#include "csp/base/leaning_lock.h"
 #include "csp/select/waiter.h"
 
 namespace csp {
+
+// The lock of an object that can be waited for. (Another one does as well, if it is held for a few
+// instructions at a time: std::mutex.) In debug builds it checks that nobody holds two.
+using ObjectLock = internal::LeaningLock;
 
 class WaitList {
  public:

@@ -29,7 +29,7 @@ Ticker::Ticker(absl::Duration period)
 
 std::int64_t Ticker::Tick() {
   TickEvent event(*this);
-  internal::Block(event);
+  Block(event);
   return event.ticks();
 }
 

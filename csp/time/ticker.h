@@ -76,8 +76,8 @@ class Ticker::TickEvent final : public SelectEvent, public internal::AlarmCase {
 
   Result Take() { return ticks(); }
 
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Tick", "Ticker"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Tick", "Ticker"};
     return kReason;
   }
 };

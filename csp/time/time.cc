@@ -15,14 +15,19 @@ class Moment final : public Case {
   bool Poll() override { return false; }
   Arming Arm() override { return Arming::kArmed; }
   void Disarm() noexcept override {}
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Sleep", "time"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Sleep", "time"};
     return kReason;
   }
   const void* object() const override { return nullptr; }
 };
 
-void Sleep(std::int64_t deadline) {
+void Sleep(std::int64_t now, std::int64_t deadline) {
+  if (deadline <= now) {
+    internal::EnterBlocking();
+    internal::YieldNow();
+    return;
+  }
   Moment never;
   internal::BlockUntil(never, deadline);
 }
@@ -32,15 +37,11 @@ void Sleep(std::int64_t deadline) {
 absl::Time Now() { return internal::ToTime(internal::NowNanos()); }
 
 void SleepFor(absl::Duration duration) {
-  if (duration <= absl::ZeroDuration()) {
-    internal::EnterBlocking();
-    internal::YieldNow();
-    return;
-  }
-  Sleep(internal::DeadlineAfter(internal::NowNanos(), duration));
+  const std::int64_t now = internal::NowNanos();
+  Sleep(now, internal::DeadlineAfter(now, duration));
 }
 
-void SleepUntil(absl::Time time) { Sleep(internal::FromTime(time)); }
+void SleepUntil(absl::Time time) { Sleep(internal::NowNanos(), internal::FromTime(time)); }
 
 TimeoutEvent OnTimeout(absl::Duration duration) {
   const std::int64_t delay =
@@ -66,8 +67,8 @@ Arming TimeoutEvent::Arm() {
   return Arming::kArmed;
 }
 
-const internal::ParkReason& TimeoutEvent::reason() const {
-  static constexpr internal::ParkReason kReason{"Timeout", "time"};
+const ParkReason& TimeoutEvent::reason() const {
+  static constexpr ParkReason kReason{"Timeout", "time"};
   return kReason;
 }
 

@@ -25,12 +25,13 @@ absl::Time Now();
 // Suspends the calling fiber (blocks the plain thread) for at least `duration`; zero or less only
 // yields. Throws Cancelled.
 void SleepFor(absl::Duration duration);
-// The same until `time`.
+// The same until `time`; of one that has passed it only yields, too.
 void SleepUntil(absl::Time time);
 
 // Happens `duration` after the select began to wait. Of several events that are ready, a timeout
 // comes last: one of zero or less is a Default. Of several that are due the earliest wins, of equal
-// ones the first written. Costs nothing unless the select really waits.
+// ones the first written. (In a PriSelect each has the place where it is written.) Costs nothing
+// unless the select really waits.
 class TimeoutEvent;
 [[nodiscard]] TimeoutEvent OnTimeout(absl::Duration duration);
 // Happens when `time` has come. Comes last, too: a loop over events that never run dry should test
@@ -47,7 +48,7 @@ class TimeoutEvent final : public SelectEvent, public Case {
   std::int64_t moment() const override { return deadline_; }
   Result Take() { return {}; }
 
-  const internal::ParkReason& reason() const override;
+  const ParkReason& reason() const override;
   const void* object() const override { return nullptr; }
 
  private:

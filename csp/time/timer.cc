@@ -10,7 +10,7 @@ Timer::Timer(absl::Duration delay)
 
 void Timer::Wait() {
   FireEvent event(*this);
-  internal::Block(event);
+  Block(event);
 }
 
 bool Timer::Reset(absl::Duration delay) {

@@ -75,8 +75,8 @@ class Timer::FireEvent final : public SelectEvent, public internal::AlarmCase {
 
   Result Take() { return {}; }
 
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Wait", "Timer"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Wait", "Timer"};
     return kReason;
   }
 };

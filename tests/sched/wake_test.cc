@@ -91,7 +91,7 @@ TEST_P(WakeTest, ManyForeignThreads) {
 // B5: the waker runs between the publishing of the wait and the suspension.
 TEST_P(WakeTest, UnparkMayComeBeforePark) {
   Here([] {
-    static constexpr internal::ParkReason kReason{"Park", "test"};
+    static constexpr ParkReason kReason{"Park", "test"};
     std::atomic<internal::Parker*> handed{nullptr};
     std::atomic<bool> over{false};
     std::thread waker([&] {

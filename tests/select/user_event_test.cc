@@ -96,8 +96,8 @@ class Gate::PassEvent final : public SelectEvent, public Case {
   }
   int Take() { return number_; }
 
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Pass", "gate"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Pass", "gate"};
     return kReason;
   }
   const void* object() const override { return &gate_; }
@@ -196,8 +196,8 @@ class Shy final : public SelectEvent, public Case {
   void Disarm() noexcept override {}
   int Take() { return looks_; }
 
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Look", "test"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Look", "test"};
     return kReason;
   }
   const void* object() const override { return this; }
@@ -228,6 +228,7 @@ TEST_P(UserEventTest, WithoutASummaryIsAsked) {
                   Shy(INT32_MAX, looks), ch.OnRecv() >> [](std::optional<int> v) { return *v; },
                   Default >> [] { return -1; }),
               -1);
+    EXPECT_EQ(looks, 1);  // a second look would prove no more: it is armed
   });
 }
 
@@ -263,8 +264,8 @@ class Knock {
     }
     bool Accept() override { return refused_++ == refusals_; }
     int Take() { return refused_; }
-    const internal::ParkReason& reason() const override {
-      static constexpr internal::ParkReason kReason{"Knock", "test"};
+    const ParkReason& reason() const override {
+      static constexpr ParkReason kReason{"Knock", "test"};
       return kReason;
     }
     const void* object() const override { return &knock_; }
@@ -318,8 +319,8 @@ class Broken final : public SelectEvent, public Case {
   }
   void Disarm() noexcept override { gate_.Unlink(waiter); }
   Unit Take() { return {}; }
-  const internal::ParkReason& reason() const override {
-    static constexpr internal::ParkReason kReason{"Break", "test"};
+  const ParkReason& reason() const override {
+    static constexpr ParkReason kReason{"Break", "test"};
     return kReason;
   }
   const void* object() const override { return this; }
@@ -357,7 +358,7 @@ TEST_P(UserEventTest, ThatCannotBeArmedLeavesNothingBehind) {
       EXPECT_THROW(PriSelect(in.OnRecv() >> ignore, out.OnSend(3), broken()), NoRoom);
       EXPECT_THROW(PriSelect(in.OnRecv() >> ignore, OnTimeout(absl::Hours(1)), broken()), NoRoom);
       Broken alone(gate, linked);
-      EXPECT_THROW(internal::Block(alone), NoRoom);
+      EXPECT_THROW(Block(alone), NoRoom);
     }
     EXPECT_EQ(GetStats().timers, 0U);
     ExpectNobodyWaits(gate, in, out);
@@ -407,8 +408,8 @@ TEST_P(UserEventTest, ThatCannotBeArmedChangesNothingAnyMore) {
     }
     void Disarm() noexcept override {}
     int Take() { return 0; }
-    const internal::ParkReason& reason() const override {
-      static constexpr internal::ParkReason kReason{"Close", "test"};
+    const ParkReason& reason() const override {
+      static constexpr ParkReason kReason{"Close", "test"};
       return kReason;
     }
     const void* object() const override { return this; }
@@ -421,6 +422,96 @@ TEST_P(UserEventTest, ThatCannotBeArmedChangesNothingAnyMore) {
     EXPECT_EQ(PriSelect(
                   ch.OnRecv() >> [](std::optional<int> value) { return *value; }, Closing(ch)),
               8);
+  });
+}
+
+// --- Moments.
+
+// A moment that comes when somebody says so; counts what the select does with it.
+class Dawn {
+ public:
+  // Whoever is in `wake` afterwards is to be woken.
+  void Come(WakeList& wake) {
+    const std::lock_guard lock(mu_);
+    come_ = true;
+    wake.Claim(waiters_, true);
+  }
+  bool waited_for() const {
+    const std::lock_guard lock(mu_);
+    return !waiters_.empty();
+  }
+
+  class DawnEvent final : public SelectEvent, public Case {
+   public:
+    using Result = Unit;
+    DawnEvent(Dawn& dawn, std::int64_t moment) : Case(Kind::kLast), dawn_(dawn), moment_(moment) {}
+    bool Poll() override {
+      const std::lock_guard lock(dawn_.mu_);
+      dawn_.taken_ += dawn_.come_ ? 1 : 0;
+      return dawn_.come_;
+    }
+    Arming Arm() override {
+      const std::lock_guard lock(dawn_.mu_);
+      if (dawn_.come_) return Arming::kReady;
+      dawn_.waiters_.PushBack(waiter);
+      return Arming::kArmed;
+    }
+    void Disarm() noexcept override {
+      const std::lock_guard lock(dawn_.mu_);
+      ++dawn_.disarmed_;
+      dawn_.waiters_.Remove(waiter);
+    }
+    bool Accept() override {
+      const std::lock_guard lock(dawn_.mu_);
+      ++dawn_.taken_;
+      return true;
+    }
+    std::int64_t moment() const override { return moment_; }
+    Unit Take() { return {}; }
+    const ParkReason& reason() const override {
+      static constexpr ParkReason kReason{"Dawn", "test"};
+      return kReason;
+    }
+    const void* object() const override { return &dawn_; }
+
+   private:
+    Dawn& dawn_;
+    const std::int64_t moment_;
+  };
+
+  int taken() const { return taken_; }
+  int disarmed() const { return disarmed_; }
+
+ private:
+  mutable ObjectLock mu_;
+  WaitList waiters_;
+  bool come_ = false;
+  int taken_ = 0;
+  int disarmed_ = 0;
+};
+
+// Whoever is returned has been taken, and nobody else.
+TEST_P(UserEventTest, OfEqualMomentsTheFirstWrittenIsTaken) {
+  Here([] {
+    for (const bool equal : {true, false}) {
+      Dawn first, second;
+      const std::int64_t moment = 7;
+      Task<int> selecting = Go([&] {
+        return Select(
+            Dawn::DawnEvent(first, equal ? moment : moment + 1) >> [] { return 1; },
+            Dawn::DawnEvent(second, moment) >> [] { return 2; });
+      });
+      while (!first.waited_for() || !second.waited_for()) Yield();
+      // The second claims the select, and both have come when it runs on.
+      WakeList wake;
+      second.Come(wake);
+      first.Come(wake);
+      wake.WakeAll();
+      EXPECT_EQ(selecting.Join(), equal ? 1 : 2);
+      EXPECT_EQ(first.taken(), equal ? 1 : 0);
+      EXPECT_EQ(second.taken(), equal ? 0 : 1);
+      EXPECT_EQ(second.disarmed(), equal ? 1 : 0);
+    }
   });
 }
 

@@ -94,6 +94,19 @@ TEST_P(TimeTest, SleepsThatAreOverAtOnce) {
   });
 }
 
+TEST_P(TimeTest, SleepsThatAreOverAtOnceGiveWay) {
+  if (workers() != 1) GTEST_SKIP() << "the other worker may take it, or not";
+  Here([] {
+    for (const bool until : {false, true}) {
+      bool ran = false;
+      Task<void> task = Go([&] { ran = true; });
+      until ? SleepUntil(Now() - absl::Seconds(1)) : SleepFor(absl::ZeroDuration());
+      EXPECT_TRUE(ran) << until;
+      task.Join();
+    }
+  });
+}
+
 TEST_P(TimeTest, SleepsThatNeverEndCanBeCancelled) {
   Here([] {
     std::vector<Task<void>> tasks;
