@@ -37,10 +37,9 @@ namespace csp::internal {
 
 class Attempt {
  public:
-  // Indices that are no case's.
+  // Indices that are no case's: those are below.
   static constexpr int kAborted = 0x3FFE;
   static constexpr int kCancelled = 0x3FFF;
-  static constexpr int kMaxCases = 0x3FFE;
 
   explicit Attempt(Parker* parker) : parker_(parker) {}
   Attempt(const Attempt&) = delete;
@@ -53,7 +52,7 @@ class Attempt {
     const std::uint64_t generation = (word.load(std::memory_order_relaxed) & kGeneration) + kOne;
     pending_ = generation | (shielded ? kShielded : kPending);
     word.store(pending_, std::memory_order_release);
-    LightBarrier();  // pairs with CancelParker's heavy one
+    LightBarrier();  // pairs with CancelSweep's heavy one
     if (shielded || (parker_->words.cancel.load(std::memory_order_relaxed) & 1) == 0) return true;
     return !Abort();  // a canceller that was quicker has claimed it: then there is a wake to await
   }

@@ -38,7 +38,7 @@ class DirectWait {
     begun_ = true;
     if (shielded_ || self_->words.shield_depth != 0) return &waiter_;
     self_->words.direct.store(this, std::memory_order_release);
-    LightBarrier();  // pairs with CancelParker's heavy one
+    LightBarrier();  // pairs with CancelSweep's heavy one
     begun_ = (self_->words.cancel.load(std::memory_order_relaxed) & 1) == 0;
     return begun_ ? &waiter_ : nullptr;
   }

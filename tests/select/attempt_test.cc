@@ -38,7 +38,7 @@ TEST_P(AttemptTest, IsClaimedOnce) {
 TEST_P(AttemptTest, CarriesEveryIndex) {
   Here([] {
     Parker* self = Parker::Current();
-    for (int index : {0, 1, 63, 1000, Attempt::kMaxCases - 1, Attempt::kCancelled}) {
+    for (int index : {0, 1, 63, 1000, Attempt::kAborted - 1, Attempt::kCancelled}) {
       Attempt attempt(self);
       ASSERT_TRUE(attempt.Begin(false));
       ASSERT_TRUE(Attempt::Claim(self, attempt.pending_word(), index));
