@@ -36,7 +36,8 @@ struct WaitWords {
   Atomic<std::uint32_t> pins{0};        // cancellers that look at it
   // Owner only.
   int shield_depth = 0;
-  std::uint32_t cancelled_throws = 0;  // how often this task has been told
+  std::uint32_t cancelled_throws = 0;    // how often this task has been told
+  const void* cancelled_call = nullptr;  // where it was told last (cancel_report.h)
 };
 
 // When a fiber that has been woken on its worker runs: next, or behind all that are ready. Two that

@@ -1,12 +1,11 @@
 #include "csp/select/blocking.h"
 
-#include <cinttypes>
-#include <cstdio>
 #include <exception>
 #include <thread>
 
 #include "csp/base/asymmetric.h"
 #include "csp/base/panic.h"
+#include "csp/sched/cancel_report.h"
 #include "csp/sched/runtime.h"
 #include "csp/sched/yield.h"
 #include "csp/select/direct_wait.h"
@@ -17,19 +16,24 @@ bool Shielded(const Parker& parker) {
   return parker.words.shield_depth != 0 || std::uncaught_exceptions() != 0;
 }
 
-void ThrowIfCancelled(Parker& parker) {
+namespace {
+
+void ThrowIfCancelledAt(Parker& parker, const void* call) {
   const std::uint64_t word = parker.words.cancel.load(std::memory_order_acquire);
   if ((word & 1) == 0 || Shielded(parker)) return;
   constexpr std::uint32_t kWarnAfter = 1000;
   const std::uint32_t throws = ++parker.words.cancelled_throws;
-  if (throws == kWarnAfter) {
-    std::fprintf(stderr,
-                 "csp: fiber %" PRIu64 " has been told %" PRIu32
-                 " times that it is cancelled and goes on; let csp::Cancelled pass\n",
-                 word >> 1, throws);
-  }
+  if (throws == kWarnAfter) WarnOfSwallowing(parker, throws);
   if (throws > 1) YieldNow();
+  NoteCancelledCall(parker, call);
   throw Cancelled();
+}
+
+}  // namespace
+
+// Not inlined, so that the return address lies in the blocking call.
+[[gnu::noinline]] void ThrowIfCancelled(Parker& parker) {
+  ThrowIfCancelledAt(parker, __builtin_return_address(0));
 }
 
 void YieldForBudget() {
@@ -66,9 +70,9 @@ void DirectWait::AwaitUnpinned() {
   }
 }
 
-void DirectWait::Refuse() {
+[[gnu::noinline]] void DirectWait::Refuse() {
   withdrawn_ = false;
-  ThrowIfCancelled(*self_);
+  ThrowIfCancelledAt(*self_, __builtin_return_address(0));
   shielded_ = Shielded(*self_);
 }
 

@@ -4,6 +4,7 @@
 #include <iterator>
 
 #include "csp/base/clock.h"
+#include "csp/sched/cancel_report.h"
 #include "csp/sched/runtime.h"
 #include "csp/sched/timer.h"
 #include "csp/select/retry.h"
@@ -55,6 +56,8 @@ void Parker::Unpark(ThreadContext*, Turn) { static_cast<ModelParker&>(*this).Not
 Parker* Parker::RegisterThread() { std::abort(); }  // Enter was not called
 
 void Runtime::CheckNotForked() {}
+void WarnOfSwallowing(const Parker&, std::uint32_t) {}
+void NoteCancelledCall(Parker&, const void*) {}
 
 void Timer::Arm(std::int64_t deadline) {
   never_due_ = deadline == kForever;

@@ -1,5 +1,6 @@
 // What a cancelled fiber still may do: under a Shield, in destructors, in catch blocks.
 #include <atomic>
+#include <csignal>
 #include <exception>
 #include <optional>
 #include <stdexcept>
@@ -7,14 +8,15 @@
 
 #include "csp/base/panic.h"
 #include "csp/chan/chan.h"
-#include "csp/select/blocking.h"
 #include "csp/select/event.h"
 #include "csp/select/select.h"
+#include "csp/select/shield.h"
 #include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
+#include "tests/sched/child.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
 
@@ -208,6 +210,81 @@ TEST_P(CancelUnwindTest, AFailureOfTheCleanUpIsReported) {  // F5
     task.Cancel();
     EXPECT_THROW(task.Join(), std::runtime_error);
   });
+}
+
+// --- What is said of those who do not let it pass.
+
+struct BlocksAtItsEnd {
+  ~BlocksAtItsEnd() { (void)ch.Recv(); }
+  const Chan<int> ch = MakeChan<int>();
+};
+
+// Cancelled before the destructor blocks, or while it does.
+void CancelInADestructor(bool while_it_waits) {
+  csp::Run(
+      [while_it_waits] {
+        Event begun, cancelled;
+        Task<void> task = Go({.name = "careless"}, [&] {
+          const BlocksAtItsEnd end;
+          const Shield shield;
+          begun.Set();
+          if (!while_it_waits) cancelled.Wait();
+        });
+        begun.Wait();
+        if (while_it_waits) {
+          for (int i = 0; i < 10; ++i) Yield();  // one worker: it has got there
+        }
+        task.Cancel();
+        cancelled.Set();
+        (void)EventuallyTrue([&] { return task.done(); });
+      },
+      {.workers = 1});
+}
+
+TEST(CancelReportTest, NamesTheFiberWhoseDestructorLetItOut) {
+  const char* kReport =
+      "fiber [0-9]+ \"careless\", spawned at .*, is cancelled, and "
+      "csp::Cancelled, thrown by a blocking call in .*, has met a "
+      "function that is noexcept(.|\n)*terminate called";
+  EXPECT_CHILD(CancelInADestructor(false), testing::KilledBySignal(SIGABRT), kReport);
+  EXPECT_CHILD(CancelInADestructor(true), testing::KilledBySignal(SIGABRT), kReport);
+}
+
+void SwallowsIt() {
+  csp::Run([] {
+    Event begun;
+    Task<void> task = Go({.name = "deaf"}, [&] {
+      begun.Set();
+      for (int times = 0; times < 1500;) {
+        try {
+          Yield();
+        } catch (const Cancelled&) {
+          ++times;
+        }
+      }
+    });
+    begun.Wait();
+    task.Cancel();
+    task.Join();
+  });
+}
+
+TEST(CancelReportTest, NamesAFiberThatSwallowsItOnce) {
+  EXPECT_CHILD(SwallowsIt(), testing::ExitedWithCode(0),
+               "^csp: fiber [0-9]+ \"deaf\", spawned at [^\n]*, has been told 1000 times that it "
+               "is cancelled and goes on; let csp::Cancelled pass\n$");
+}
+
+[[gnu::noinline]] void ThrowsMine() { throw std::runtime_error("mine"); }
+
+// Another exception's end is none of csp's business.
+TEST(CancelReportTest, SaysNothingOfOtherExceptions) {
+  EXPECT_CHILD(
+      {
+        SwallowsIt();
+        []() noexcept { ThrowsMine(); }();
+      },
+      testing::KilledBySignal(SIGABRT), "let csp::Cancelled pass\nterminate called");
 }
 
 }  // namespace
