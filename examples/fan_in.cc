@@ -3,6 +3,7 @@
 #include <iostream>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "csp/csp.h"
@@ -11,12 +12,25 @@ namespace {
 
 using Words = csp::RecvChan<std::string>;
 
+// Closes a channel at the end of the task that fills it, also if that is an exception: else whoever
+// receives would wait for ever.
+class Closing {
+ public:
+  explicit Closing(csp::SendChan<std::string> channel) : channel_(std::move(channel)) {}
+  ~Closing() { channel_.Close(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  const csp::SendChan<std::string> channel_;
+};
+
 // Says its lines, then closes.
 Words Speaker(std::string name, int lines) {
   auto out = csp::MakeChan<std::string>();
   csp::Go([=] {
+    const Closing closing(out);
     for (int i = 1; i <= lines; ++i) out.Send(name + " " + std::to_string(i));
-    out.Close();
   });
   return out;
 }
@@ -26,6 +40,7 @@ Words Speaker(std::string name, int lines) {
 Words Merge(Words a, Words b) {
   auto out = csp::MakeChan<std::string>();
   csp::Go([=]() mutable {
+    const Closing closing(out);
     const auto pass_on = [&](Words& from, std::optional<std::string> word) {
       if (word) {
         out.Send(std::move(*word));
@@ -38,7 +53,6 @@ Words Merge(Words a, Words b) {
           a.OnRecv() >> [&](std::optional<std::string> word) { pass_on(a, word); },
           b.OnRecv() >> [&](std::optional<std::string> word) { pass_on(b, word); });
     }
-    out.Close();
   });
   return out;
 }
@@ -47,6 +61,7 @@ Words Merge(Words a, Words b) {
 Words Merge(std::vector<Words> inputs) {
   auto out = csp::MakeChan<std::string>();
   csp::Go([inputs = std::move(inputs), out] {
+    const Closing closing(out);
     std::vector<csp::Task<void>> copiers;
     for (const Words& in : inputs) {
       copiers.push_back(csp::Go([in, out] {
@@ -54,7 +69,6 @@ Words Merge(std::vector<Words> inputs) {
       }));
     }
     for (csp::Task<void>& copier : copiers) copier.Join();
-    out.Close();
   });
   return out;
 }

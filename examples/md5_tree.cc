@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,20 @@
 namespace {
 
 using md5::Outcome;
+
+// Closes a channel at the end of the task that fills it, also if that is an exception: else whoever
+// receives would wait for ever.
+template <class T>
+class Closing {
+ public:
+  explicit Closing(csp::SendChan<T> channel) : channel_(std::move(channel)) {}
+  ~Closing() { channel_.Close(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  const csp::SendChan<T> channel_;
+};
 
 // Digests paths until there are no more. Files are read on a thread of the pool for blocking calls,
 // so that a slow disk holds no worker. Most are so small that the way there costs more than they
@@ -44,22 +59,30 @@ void Digest(csp::RecvChan<std::string> paths, csp::SendChan<Outcome> outcomes, s
   }
 }
 
-csp::RecvChan<Outcome> StartPipeline(const std::string& directory, std::size_t jobs) {
+struct Pipeline {
+  csp::RecvChan<Outcome> outcomes;
+  csp::Task<void> end;  // throws what a stage has thrown
+};
+
+Pipeline StartPipeline(const std::string& directory, std::size_t jobs) {
   auto paths = csp::MakeChan<std::string>(16 * jobs);
   auto outcomes = csp::MakeChan<Outcome>(16 * jobs);
-  std::vector<csp::Task<void>> stages;
-  stages.push_back(csp::Go([=] {
+  csp::Task<void> walker = csp::Go([=] {
+    const Closing<std::string> closing(paths);
     md5::Walk(directory, paths, outcomes);
-    paths.Close();
-  }));
-  for (std::size_t i = 0; i < jobs; ++i) {
-    stages.push_back(csp::Go(Digest, paths, outcomes, jobs));
-  }
-  csp::Go([stages = std::move(stages), outcomes]() mutable {
-    for (csp::Task<void>& stage : stages) stage.Join();
-    outcomes.Close();
   });
-  return outcomes;
+  std::vector<csp::Task<void>> digesters;
+  for (std::size_t i = 0; i < jobs; ++i) {
+    digesters.push_back(csp::Go(Digest, paths, outcomes, jobs));
+  }
+  csp::Task<void> end = csp::Go(
+      [outcomes](csp::Task<void> walker, std::vector<csp::Task<void>> digesters) {
+        const Closing<Outcome> closing(outcomes);
+        for (csp::Task<void>& digester : digesters) digester.Join();
+        walker.Join();  // last: without digesters it would wait for them
+      },
+      std::move(walker), std::move(digesters));
+  return {outcomes, std::move(end)};
 }
 
 // Takes in all outcomes, and says now and then how far they are, if there is somebody to see it.
@@ -106,8 +129,9 @@ bool Print(std::vector<Outcome>& outcomes) {
 int Md5Tree(const md5::Flags& flags) {
   const absl::Time start = csp::Now();
   const int jobs = flags.jobs != 0 ? flags.jobs : 2 * csp::GetStats().workers;
-  std::vector<Outcome> outcomes =
-      Collect(StartPipeline(flags.directory, static_cast<std::size_t>(jobs)));
+  Pipeline pipeline = StartPipeline(flags.directory, static_cast<std::size_t>(jobs));
+  std::vector<Outcome> outcomes = Collect(pipeline.outcomes);
+  pipeline.end.Join();
   const bool good = Print(outcomes);
 
   std::uint64_t files = 0;
@@ -133,7 +157,12 @@ int main(int argc, char** argv) {
     std::fputs(md5::kUsage, stdout);
     return 0;
   }
-  return csp::Run([&] { return Md5Tree(*flags); }, {.workers = flags->workers});
+  try {
+    return csp::Run([&] { return Md5Tree(*flags); }, {.workers = flags->workers});
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "md5_tree: %s\n", e.what());
+    return 1;
+  }
 }
 
 // Output:

@@ -4,6 +4,7 @@
 #include <iostream>
 #include <random>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "csp/csp.h"
@@ -13,7 +14,29 @@ namespace {
 // Below this many elements a task costs more than it saves.
 constexpr std::size_t kGrain = 2048;
 
-// The caller waits for the task in any case, so the task may borrow the caller's span.
+// Waits for a task that borrows from the frame, however the frame is left: the handle alone would
+// let the task go on when the caller is cancelled, or throws, before it has joined.
+class Joined {
+ public:
+  explicit Joined(csp::Task<void> task) : task_(std::move(task)) {}
+  ~Joined() {
+    if (!task_.joinable()) return;
+    task_.Cancel();
+    const csp::Shield shield;  // from the caller's own cancellation
+    try {
+      task_.Join();
+    } catch (...) {  // the caller has an exception of its own by now
+    }
+  }
+  Joined(const Joined&) = delete;
+  Joined& operator=(const Joined&) = delete;
+
+  void Join() { task_.Join(); }
+
+ private:
+  csp::Task<void> task_;
+};
+
 void QuickSort(std::span<std::uint32_t> values) {
   if (values.size() <= kGrain) {
     std::sort(values.begin(), values.end());
@@ -25,7 +48,7 @@ void QuickSort(std::span<std::uint32_t> values) {
   const auto equal =
       std::partition(less, values.end(), [pivot](std::uint32_t v) { return v == pivot; });
 
-  csp::Task<void> left = csp::Go(QuickSort, std::span(values.begin(), less));
+  Joined left(csp::Go(QuickSort, std::span(values.begin(), less)));
   QuickSort(std::span(equal, values.end()));
   left.Join();
 }

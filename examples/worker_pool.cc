@@ -4,6 +4,7 @@
 // home. The same shape bounds anything: open connections, files being read, requests under way.
 #include <iostream>
 #include <map>
+#include <utility>
 #include <vector>
 
 #include "csp/csp.h"
@@ -17,6 +18,20 @@ struct Job {
 struct Result {
   int job;
   int answer;
+};
+
+// Closes a channel at the end of the task that fills it, also if that is an exception: else whoever
+// receives would wait for ever.
+template <class T>
+class Closing {
+ public:
+  explicit Closing(csp::SendChan<T> channel) : channel_(std::move(channel)) {}
+  ~Closing() { channel_.Close(); }
+  Closing(const Closing&) = delete;
+  Closing& operator=(const Closing&) = delete;
+
+ private:
+  const csp::SendChan<T> channel_;
 };
 
 void Worker(csp::RecvChan<Job> jobs, csp::SendChan<Result> results) {
@@ -39,16 +54,17 @@ int main() {
     for (int i = 0; i < kWorkers; ++i) workers.push_back(csp::Go(Worker, jobs, results));
 
     csp::Go([=] {
+      const Closing<Job> closing(jobs);
       for (int i = 1; i <= kJobs; ++i) jobs.Send({i});
-      jobs.Close();
     });
-    csp::Go([workers = std::move(workers), results]() mutable {
+    csp::Task<void> all = csp::Go([workers = std::move(workers), results]() mutable {
+      const Closing<Result> closing(results);
       for (csp::Task<void>& worker : workers) worker.Join();
-      results.Close();
     });
 
     std::map<int, int> answers;
     for (const Result& result : results) answers[result.job] = result.answer;
+    all.Join();  // throws what a worker has thrown
     for (const auto& [job, answer] : answers) std::cout << job << ": " << answer << "\n";
   });
 }
