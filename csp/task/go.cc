@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 
 #include "csp/base/asymmetric.h"
 #include "csp/base/panic.h"
@@ -15,34 +16,30 @@ namespace csp {
 namespace internal {
 namespace {
 
-void SpawnIn(Runtime& runtime, TaskState* task) {
+void SpawnIn(Runtime& runtime, NewTask& task) {
   task->runtime = &runtime;
-  try {
-    task->inherited_locals = InheritLocals(CurrentThread());  // copies values: may throw
-    runtime.Spawn(task);
-  } catch (...) {
-    DropInheritedLocals(task->inherited_locals);
-    task->Abandon();
-    throw;
-  }
+  task->inherited_locals = InheritLocals(CurrentThread());  // copies values: may throw
+  runtime.Spawn(task.get());
+  (void)task.release();
 }
 
 }  // namespace
 
-[[gnu::noinline]] void SpawnTask(TaskState* task) {
+[[gnu::noinline]] void SpawnTask(TaskState* state) {
+  NewTask task(state);
   task->spawn_site = __builtin_return_address(0);
-  Runtime& runtime = Runtime::Current();
+  Runtime& runtime = Runtime::Current();  // may have to start it: may throw
   task->stack_class = runtime.default_stack_class();
   SpawnIn(runtime, task);
 }
 
-[[gnu::noinline]] void SpawnTask(const GoOptions& options, TaskState* task) {
+[[gnu::noinline]] void SpawnTask(const GoOptions& options, TaskState* state) {
+  NewTask task(state);
   task->spawn_site = __builtin_return_address(0);
   Runtime& runtime = Runtime::Current();
   task->stack_class = runtime.default_stack_class();
   if (options.stack_size.has_value()) {
     if (*options.stack_size == 0 || *options.stack_size > kMaxStackSize) {
-      task->Abandon();
       throw InvalidArgument("Go: GoOptions::stack_size is " + std::to_string(*options.stack_size) +
                             "; give between 1 byte (rounded up to 16 KiB) and 1 GiB");
     }

@@ -95,6 +95,11 @@ void TaskState::Destroy() {
   delete this;
 }
 
+void TaskState::Abandon() {
+  DropInheritedLocals(inherited_locals);
+  delete this;
+}
+
 void TaskState::Rethrow() {
   unobserved_.store(false, std::memory_order_relaxed);
   if (end_ == End::kFailed) std::rethrow_exception(std::exchange(error_, nullptr));

@@ -53,7 +53,7 @@ class TaskState : public TaskRecord {
     ::operator delete(state, alignment);
   }
 
-  // Gives up the handle.
+  // Gives up the handle; a failure that nobody has seen is reported then.
   void Detach();
 
   // How it ended. `kFailed` has an error, `kCancelled` none.
@@ -75,8 +75,8 @@ class TaskState : public TaskRecord {
   // What a join in a select waits for.
   class JoinCase;
 
-  // It never will run: Go has failed. Destroys the task.
-  void Abandon() { delete this; }
+  // It never will run. Destroys the task, and what it was to inherit.
+  void Abandon();
 
   std::unique_ptr<std::string> owned_name;  // what `name` points to
   Runtime* runtime = nullptr;               // whose panic handler is told; may be gone by then
@@ -110,6 +110,12 @@ class TaskState : public TaskRecord {
   End end_ = End::kRunning;
   std::exception_ptr error_;
 };
+
+// A task that has not been handed over to run yet: if it cannot be, it is destroyed.
+struct AbandonTask {
+  void operator()(TaskState* task) const { task->Abandon(); }
+};
+using NewTask = std::unique_ptr<TaskState, AbandonTask>;
 
 inline constexpr ParkReason kJoinReason{"Join", "task"};
 
