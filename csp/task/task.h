@@ -63,8 +63,15 @@ class Task {
     return state.TakeResult();
   }
 
-  // The same for Select: the result is R (Unit for void), or the exception leaves the Select.
-  [[nodiscard]] JoinEvent<R> OnJoin() { return JoinEvent<R>(*this, NotSelf("Task::OnJoin")); }
+  // The same for Select: the result is R (Unit for void), or the exception leaves the Select. Of an
+  // empty handle it never is ready, as a nil channel's events. Throws JoinError if the caller is the
+  // task itself.
+  [[nodiscard]] JoinEvent<R> OnJoin() {
+    if (state_ != nullptr && state_->RunsOn(*internal::Parker::Current())) [[unlikely]] {
+      internal::ThrowSelfJoin("Task::OnJoin");
+    }
+    return JoinEvent<R>(*this, state_);
+  }
 
   // True if Join would not wait.
   bool done() const { return state_ != nullptr && state_->done(); }
@@ -73,7 +80,9 @@ class Task {
 
   // Asks the task to end: its next blocking call, or the one that it is in, throws Cancelled, and
   // every one after that; a task that has not begun does not. Commit beats cancel: an operation
-  // either has happened or has not. Never suspends; nothing happens if the task has ended.
+  // either has happened or has not. Never suspends; nothing happens if the task has ended. A task may
+  // cancel itself: this call returns, and its next blocking call throws. Throws JoinError if the
+  // handle is empty.
   void Cancel() { internal::RequestCancel(NotEmpty("Task::Cancel")); }
 
   // Lets the task go on alone; the handle is empty afterwards. If the task has failed already, the
@@ -97,11 +106,6 @@ class Task {
     }
     return *state_;
   }
-  internal::ResultState<R>& NotSelf(const char* call) const {
-    internal::ResultState<R>& state = NotEmpty(call);
-    if (state.RunsOn(*internal::Parker::Current())) internal::ThrowSelfJoin(call);
-    return state;
-  }
 
   internal::ResultState<R>* state_ = nullptr;
 };
@@ -112,7 +116,7 @@ class JoinEvent final : public SelectEvent, public internal::TaskState::JoinCase
  public:
   using Result = internal::Solid<R>;
 
-  JoinEvent(Task<R>& task, internal::ResultState<R>& state)
+  JoinEvent(Task<R>& task, internal::ResultState<R>* state)
       : internal::TaskState::JoinCase(state), task_(task) {}
 
   Result Take() {

@@ -152,27 +152,29 @@ inline void TaskState::AwaitDone() {
 
 class TaskState::JoinCase : public Case {
  public:
-  explicit JoinCase(TaskState& task) : Case(&task.summary_, kDone), task_(task) {}
+  // Null: no task, never ready.
+  explicit JoinCase(TaskState* task)
+      : Case(task != nullptr ? &task->summary_ : nullptr, kDone), task_(task) {}
 
-  bool Poll() final { return task_.done(); }
+  bool Poll() final { return task_->done(); }
   Arming Arm() final {
-    const std::lock_guard lock(task_.mu_);
-    if (task_.done()) return Arming::kReady;
-    task_.joiners_.PushBack(waiter);
+    const std::lock_guard lock(task_->mu_);
+    if (task_->done()) return Arming::kReady;
+    task_->joiners_.PushBack(waiter);
     return Arming::kArmed;
   }
   void Disarm() noexcept final {
-    const std::lock_guard lock(task_.mu_);
-    task_.joiners_.Remove(waiter);
+    const std::lock_guard lock(task_->mu_);
+    task_->joiners_.Remove(waiter);
   }
   const ParkReason& reason() const final { return kJoinReason; }
-  const void* object() const final { return &task_; }
+  const void* object() const final { return task_; }
 
  protected:
   ~JoinCase() = default;
 
  private:
-  TaskState& task_;
+  TaskState* const task_;
 };
 
 // With a result of type R; void counts as Unit.

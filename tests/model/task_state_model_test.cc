@@ -190,7 +190,7 @@ TEST_P(TaskStateModelTest, AJoinThatTimesOutLeavesTheTask) {
     run.Thread("joiner", [&] {
       joiner.Enter();
       {
-        JoinAlone join(*task);
+        JoinAlone join(task);
         if (BlockUntil(join, 10)) run.Check(task->done(), "joined before the end");
       }
       task->Detach();

@@ -99,6 +99,24 @@ TEST_P(TaskTest, JoinRethrowsOnce) {
   });
 }
 
+// Two of them, until both have been joined: as with channels that are set to nil.
+TEST_P(TaskTest, SelectsUntilAllAreJoined) {
+  Here([] {
+    Task<int> a = Go([] { return 1; });
+    Task<int> b = Go([] { return 20; });
+    Task<void> none;
+    int sum = 0;
+    while (a.joinable() || b.joinable()) {
+      Select(
+          a.OnJoin() >> [&](int v) { sum += v; }, b.OnJoin() >> [&](int v) { sum += v; },
+          none.OnJoin() >> [] { ADD_FAILURE(); },
+          When(
+              none.joinable(), none.OnJoin() >> [] { ADD_FAILURE(); }));
+    }
+    EXPECT_EQ(sum, 21);
+  });
+}
+
 TEST_P(TaskTest, EmptyHandles) {
   Here([] {
     Task<int> empty;
@@ -106,7 +124,10 @@ TEST_P(TaskTest, EmptyHandles) {
     EXPECT_FALSE(empty.done());
     EXPECT_EQ(empty.number(), 0U);
     EXPECT_THROW(empty.Join(), JoinError);
-    EXPECT_THROW((void)empty.OnJoin(), JoinError);
+    EXPECT_THROW(Select(empty.OnJoin()), NoLiveCase);
+    EXPECT_EQ(Select(
+                  empty.OnJoin() >> [](int) { return 1; }, Default >> [] { return 2; }),
+              2);
     EXPECT_THROW(empty.Cancel(), JoinError);
     empty.Detach();
 
