@@ -24,6 +24,7 @@ struct ThreadContext {
   unsigned held_ranks = 0;     // debug builds: lock ranks held, a bit each
   RecordCache* records = nullptr;  // of a worker's thread (csp/sched/record_pool.h)
   void* locals = nullptr;          // csp/cls: those of the thread itself; a fiber has its own
+  void** lent = nullptr;           // ... and of the fiber whose Blocking call the thread runs
 };
 
 // The calling thread's context; never null. Not to be kept across a suspension.

@@ -175,4 +175,16 @@ void DropInheritedLocals(void* chain) {
   if (chain != nullptr) SnapshotIn(chain)->Drop();
 }
 
+void DestroyPoolThreadLocals() {
+  ThreadContext* thread = CurrentThread();
+  if (thread->runtime != nullptr) DestroyLocals(thread->locals);
+}
+
+void AdoptInheritedLocals(void* chain) { CurrentThread()->locals = chain; }
+
+BorrowLocals::BorrowLocals(Parker* fiber) {
+  CurrentThread()->lent = &static_cast<Fiber*>(fiber)->locals;
+}
+BorrowLocals::~BorrowLocals() { CurrentThread()->lent = nullptr; }
+
 }  // namespace csp::internal

@@ -19,8 +19,10 @@
 //               A task that a destructor starts inherits no copy of a value that may have been
 //               changed through a reference, but what the fiber itself has inherited.
 //
-// Outside fibers each thread has a value of its own, which is destroyed when the thread exits. A
-// Local works before main, after it, and in callbacks.
+// Outside fibers each thread has a value of its own, which is destroyed when the thread exits. But
+// within Blocking a value is that of the fiber that called it, and a function under BlockingDetached
+// has values of its own, and inherits, as a task does. A Local works before main, after it, and in
+// callbacks.
 //
 // Inheritance: a task sees the values of a kInherit Local as they were at its Go, made by whoever
 // called Go or inherited by them. From then on neither sees what the other changes. To this end a

@@ -1,7 +1,9 @@
 #include "csp/task/blocking_call.h"
 
 #include <memory>
+#include <utility>
 
+#include "csp/cls/fiber_locals.h"
 #include "csp/sched/internal/fiber.h"
 #include "csp/sched/runtime.h"
 
@@ -18,6 +20,7 @@ class DetachedCall final : public BlockingPool::Job {
   void Run() noexcept override {
     TaskRecord* task = task_;
     delete this;
+    AdoptInheritedLocals(std::exchange(task->inherited_locals, nullptr));
     task->Run();
     task->Finished();
   }
@@ -38,22 +41,23 @@ void BlockingCall::RunAndWait() {
 
 void BlockingCall::Run() noexcept {
   Parker* caller = caller_;
-  Call();
+  {
+    const BorrowLocals borrowed(caller);
+    Call();
+  }
   caller->Unpark();
 }
 
-void SubmitDetached(TaskState* task) {
+[[gnu::noinline]] void SubmitDetached(TaskState* state) {
+  NewTask task(state);
   task->number = Runtime::TakeNumbers(1) + 1;
   task->spawn_site = __builtin_return_address(0);
-  try {
-    auto call = std::make_unique<DetachedCall>(task);
-    task->runtime = &Runtime::Current();
-    task->runtime->blocking_pool().Submit(call.get());
-    (void)call.release();  // deletes itself
-  } catch (...) {
-    task->Abandon();
-    throw;
-  }
+  auto call = std::make_unique<DetachedCall>(task.get());
+  task->runtime = &Runtime::Current();
+  task->inherited_locals = InheritLocals(CurrentThread());  // copies values: may throw
+  task->runtime->blocking_pool().Submit(call.get());
+  (void)call.release();  // deletes itself
+  (void)task.release();
 }
 
 }  // namespace csp::internal

@@ -40,7 +40,7 @@ class BlockingCall : public BlockingPool::Job {
 
 bool OnFiber();
 
-// Lets the pool run `task` in place of a fiber.
+// Lets the pool run `task` in place of a fiber. The return address is the spawn site, as SpawnTask's.
 void SubmitDetached(TaskState* task);
 
 }  // namespace internal
@@ -50,7 +50,8 @@ void SubmitDetached(TaskState* task);
 // Cancelled on entry if the caller is cancelled, not later; RuntimeError if there is no thread and
 // none can be started. On a plain thread f simply runs there.
 // f runs outside of any fiber: csp's blocking verbs in it block the pool thread. What it starts (Go,
-// AfterFunc) is started in the caller's runtime.
+// AfterFunc) is started in the caller's runtime. A Local in f is the caller's: f sees and sets what
+// the caller does.
 template <class F>
 std::invoke_result_t<F&> Blocking(F&& f) {
   using R = std::invoke_result_t<F&>;
@@ -83,11 +84,13 @@ std::invoke_result_t<F&> Blocking(F&& f) {
 
 // Calls `f`, which owns its data, on a pool thread, and returns at once. The task may be joined,
 // selected on and dropped like any other; a joiner that is cancelled leaves f to run out alone.
-// Cancel prevents it only as long as it has not begun. What f starts is started in the caller's
+// Cancel prevents it only as long as it has not begun. Locals are as in a task started by Go: f
+// inherits what is kInherit, and its own are destroyed when it ends. What f starts is started in the caller's
 // runtime, which a Run that returns while f still is at work leaves behind for it. Never suspends.
 // Throws RuntimeError if there is no thread and none can be started.
 template <class F, class... Args>
-requires internal::Startable<F, Args...> Task<internal::GoResult<F, Args...>> BlockingDetached(
+requires internal::Startable<F, Args...>
+[[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> BlockingDetached(
     F&& f, Args&&... args) {
   internal::ResultState<internal::GoResult<F, Args...>>* task =
       internal::MakeTask(std::forward<F>(f), std::forward<Args>(args)...);

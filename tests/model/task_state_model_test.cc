@@ -27,6 +27,7 @@ void* AllocateRecord(std::size_t bytes) { return ::operator new(bytes); }
 void ReleaseRecord(void* record, std::size_t bytes) noexcept { ::operator delete(record, bytes); }
 void DestroyLocals(void*&) { std::abort(); }
 void DropInheritedLocals(void*) {}
+void DestroyPoolThreadLocals() {}
 void ThrowSelfJoin(const char*) { std::abort(); }
 
 namespace {

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -11,6 +12,7 @@
 
 #include "csp/base/panic.h"
 #include "csp/chan/chan.h"
+#include "csp/cls/local.h"
 #include "csp/select/event.h"
 #include "csp/select/select.h"
 #include "csp/task/after_func.h"
@@ -207,6 +209,81 @@ TEST_P(BlockingCallTest, StartsThingsInTheCallersRuntime) {
     Blocking(check);
     BlockingDetached(check).Join();
     Go([&] { Blocking(check); }).Join();
+  });
+}
+
+// --- Locals.
+
+Local<std::string> request{kInherit};
+Local<std::string> own;
+
+// One request's values are none of the next one's business, whichever threads they share.
+TEST_P(BlockingCallTest, TheFunctionHasTheCallersLocals) {
+  if (on_plain_thread()) GTEST_SKIP() << "it runs there";
+  Here([] {
+    for (int i = 0; i < Rounds(50); ++i) {
+      const std::string name = std::to_string(i);
+      Go([&] {
+        request = name;
+        Blocking([&] {
+          EXPECT_EQ(*request, name);
+          EXPECT_FALSE(own.has_value());
+          own = "set by " + name;
+          *request += " seen";
+          const Local<std::string>::Bind bind(own, "bound");
+          EXPECT_EQ(*own, "bound");
+          EXPECT_EQ(Go([] { return *request; }).Join(), name + " seen");
+        });
+        EXPECT_EQ(*own, "set by " + name);
+        EXPECT_EQ(*request, name + " seen");
+        Blocking([] { Blocking([] { *own += "!"; }); });
+        EXPECT_EQ(*own, "set by " + name + "!");
+      }).Join();
+    }
+  });
+}
+
+// A binding made outside may end inside.
+TEST_P(BlockingCallTest, ABindingMayEndInTheFunction) {
+  Here([] {
+    own = "before";
+    std::optional<Local<std::string>::Bind> bind;
+    bind.emplace(own, "bound");
+    Blocking([&] { bind.reset(); });
+    EXPECT_EQ(*own, "before");
+  });
+}
+
+struct CountsItself {
+  static inline std::atomic<int> alive{0};
+  CountsItself() { ++alive; }
+  CountsItself(const CountsItself&) { ++alive; }
+  ~CountsItself() { --alive; }
+};
+Local<CountsItself> counted;
+
+TEST_P(BlockingCallTest, DetachedInheritsAndLeavesNothingBehind) {
+  Here([] {
+    request = "ann";
+    Task<void> ann = BlockingDetached([] {
+      EXPECT_EQ(*request, "ann");
+      EXPECT_FALSE(own.has_value());
+      *request += "!";
+      own = "left by ann";
+      (void)*counted;
+      EXPECT_EQ(CountsItself::alive, 1);
+    });
+    request = "bob";  // too late for ann
+    ann.Join();
+    EXPECT_EQ(CountsItself::alive, 0);
+    for (int i = 0; i < 10; ++i) {
+      BlockingDetached([] {
+        EXPECT_EQ(*request, "bob");
+        EXPECT_FALSE(own.has_value());
+      }).Join();
+    }
+    EXPECT_EQ(*request, "bob");
+    request = "";
   });
 }
 

@@ -61,6 +61,21 @@ TEST_P(PanicHandlerTest, TellsOfADetachedFailure) {
   });
 }
 
+[[gnu::noinline]] void CallsBlockingDetachedByName() {
+  BlockingDetached([] { throw 1; }).Detach();
+  asm volatile("");  // the call above is no tail call
+}
+
+// The caller's line, not one of csp's headers.
+TEST_P(PanicHandlerTest, TheSpawnSiteOfADetachedCallIsItsCaller) {
+  Here([] {
+    Reports reports;
+    CallsBlockingDetachedByName();
+    const std::string text = reports.Next().ToString();
+    EXPECT_NE(text.find("CallsBlockingDetachedByName"), std::string::npos) << text;
+  });
+}
+
 TEST_P(PanicHandlerTest, TellsWhenTheLastHandleIsDropped) {
   Here([] {
     Reports reports;

@@ -131,12 +131,14 @@ struct LocalTable {
   }
 };
 
-// The root of the calling fiber; on a plain thread that of the thread.
+// The root of the calling fiber; on a plain thread that of the thread, or of the fiber that has lent
+// it one.
 inline void*& LocalsRoot(ThreadContext* thread) {
   Parker* parker = thread->parker;
-  return parker != nullptr && parker->kind() == Parker::Kind::kFiber
-             ? static_cast<Fiber*>(parker)->locals
-             : thread->locals;
+  if (parker != nullptr && parker->kind() == Parker::Kind::kFiber) [[likely]] {
+    return static_cast<Fiber*>(parker)->locals;
+  }
+  return thread->lent != nullptr ? *thread->lent : thread->locals;
 }
 inline void*& LocalsRoot() { return LocalsRoot(CurrentThread()); }
 
