@@ -10,8 +10,9 @@
 #include "csp/task/after_func.h"
 
 #include <algorithm>
+#include <exception>
+#include <memory>
 #include <mutex>
-#include <string>
 #include <vector>
 
 #include "csp/base/clock.h"
@@ -29,7 +30,7 @@ namespace internal {
 
 class AfterFuncState final : public Timer, public TaskRecord {
  public:
-  AfterFuncState(std::function<void()> function, const void* site)
+  AfterFuncState(std::unique_ptr<AfterFuncClosure> function, const void* site)
       : function_(std::move(function)) {
     spawn_site = site;
     name = "AfterFunc";
@@ -118,13 +119,17 @@ class AfterFuncState final : public Timer, public TaskRecord {
   void Run() noexcept override {
     // Fired into the runtime's shutdown. It may be Reset in another.
     if (cancel_requested.exchange(false, std::memory_order_relaxed)) return;
+    std::exception_ptr error;
     try {
-      function_();
+      function_->Call();
     } catch (const Cancelled&) {
     } catch (...) {
-      ReportPanic(&Runtime::Current(), number, name, spawn_site, std::current_exception());
+      error = std::current_exception();
     }
-    const Shield shield;
+    const Shield shield;  // what follows may block to the end, also in a runtime that shuts down
+    if (error != nullptr) {
+      ReportPanic(&Runtime::Current(), number, name, spawn_site, std::move(error));
+    }
     DestroyFiberLocals();
   }
 
@@ -132,7 +137,9 @@ class AfterFuncState final : public Timer, public TaskRecord {
     ReportPanic(&Runtime::Current(), number, name, spawn_site, std::move(error));
   }
 
+  // Releasing may destroy the function, whose destructor may block and use locals.
   void Finished() noexcept override {
+    const Shield shield;
     if (runs_.fetch_sub(1, std::memory_order_acq_rel) > 1) {
       try {
         Runtime::Current().Spawn(this);
@@ -141,9 +148,10 @@ class AfterFuncState final : public Timer, public TaskRecord {
       }
     }
     Release();
+    DestroyFiberLocals();
   }
 
-  const std::function<void()> function_;
+  const std::unique_ptr<AfterFuncClosure> function_;
   Atomic<std::uint32_t> references_{1};
   Atomic<std::uint32_t> runs_{0};
   SpinLock mu_{LockRank::kObject};
@@ -162,13 +170,18 @@ bool AfterFuncTimer::Reset(absl::Duration delay) {
   return state_->Start(internal::DeadlineAfter(internal::NowNanos(), delay));
 }
 
-[[gnu::noinline]] AfterFuncTimer AfterFunc(absl::Duration delay, std::function<void()> function) {
-  if (!function) throw InvalidArgument("AfterFunc: the function is empty");
-  auto* state = new internal::AfterFuncState(std::move(function), __builtin_return_address(0));
-  AfterFuncTimer timer(std::shared_ptr<internal::AfterFuncState>(
-      state, [](internal::AfterFuncState* s) { s->HandlesGone(); }));
-  state->Start(internal::DeadlineAfter(internal::NowNanos(), delay));
+namespace internal {
+
+void ThrowEmptyAfterFunc() { throw InvalidArgument("AfterFunc: the function is empty"); }
+
+[[gnu::noinline]] AfterFuncTimer StartAfterFunc(absl::Duration delay,
+                                                std::unique_ptr<AfterFuncClosure> function) {
+  auto* state = new AfterFuncState(std::move(function), __builtin_return_address(0));
+  AfterFuncTimer timer(
+      std::shared_ptr<AfterFuncState>(state, [](AfterFuncState* s) { s->HandlesGone(); }));
+  state->Start(DeadlineAfter(NowNanos(), delay));
   return timer;
 }
 
+}  // namespace internal
 }  // namespace csp

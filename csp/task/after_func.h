@@ -6,16 +6,62 @@
 #ifndef CSP_TASK_AFTER_FUNC_H_
 #define CSP_TASK_AFTER_FUNC_H_
 
+#include <concepts>
 #include <functional>
 #include <memory>
+#include <type_traits>
 #include <utility>
 
 #include "absl/time/time.h"
 
 namespace csp {
+
+class AfterFuncTimer;
+
 namespace internal {
 
 class AfterFuncState;
+
+// What is to be run, again and again if the timer is Reset.
+class AfterFuncClosure {
+ public:
+  AfterFuncClosure() = default;
+  virtual ~AfterFuncClosure() = default;
+  AfterFuncClosure(const AfterFuncClosure&) = delete;
+  AfterFuncClosure& operator=(const AfterFuncClosure&) = delete;
+
+  virtual void Call() = 0;
+};
+
+template <class F>
+concept CanRunLater = std::invocable < std::decay_t<F>
+& > ;
+
+template <class F>
+class AfterFuncClosureOf final : public AfterFuncClosure {
+ public:
+  template <class G>
+  explicit AfterFuncClosureOf(G&& function) : function_(std::forward<G>(function)) {}
+
+  // An empty std::function or a null pointer.
+  bool empty() const {
+    if constexpr (!std::is_empty_v<F> && requires { function_ == nullptr; }) {
+      return function_ == nullptr;
+    } else {
+      return false;
+    }
+  }
+
+  void Call() override { (void)std::invoke(function_); }
+
+ private:
+  F function_;
+};
+
+[[noreturn]] void ThrowEmptyAfterFunc();
+
+// The out-of-line half of AfterFunc; the return address of the call is the spawn site.
+AfterFuncTimer StartAfterFunc(absl::Duration delay, std::unique_ptr<AfterFuncClosure> function);
 
 }  // namespace internal
 
@@ -36,17 +82,27 @@ class AfterFuncTimer {
   bool Reset(absl::Duration delay);
 
  private:
-  friend AfterFuncTimer AfterFunc(absl::Duration, std::function<void()>);
+  friend AfterFuncTimer internal::StartAfterFunc(absl::Duration,
+                                                 std::unique_ptr<internal::AfterFuncClosure>);
   explicit AfterFuncTimer(std::shared_ptr<internal::AfterFuncState> state)
       : state_(std::move(state)) {}
 
   std::shared_ptr<internal::AfterFuncState> state_;
 };
 
-// Runs `function` as a task of its own after `delay`; zero or less: at once, infinite: not until
-// Reset. What it throws goes to the panic handler. Costs one allocation, and no fiber until it
-// fires.
-[[nodiscard]] AfterFuncTimer AfterFunc(absl::Duration delay, std::function<void()> function);
+// Runs `function`, which may be move-only, as a task of its own after `delay`; zero or less: at once,
+// infinite: not until Reset. It is destroyed when it has run and no handle is left that could Reset
+// it. What it throws goes to the panic handler. Throws InvalidArgument if it is an empty
+// std::function or a null pointer; RuntimeError and std::bad_alloc as Go. Allocates now, not when it
+// fires, and costs no fiber until then.
+template <class F>
+requires internal::CanRunLater<F>
+[[gnu::always_inline]] inline AfterFuncTimer AfterFunc(absl::Duration delay, F&& function) {
+  using Closure = internal::AfterFuncClosureOf<std::decay_t<F>>;
+  auto closure = std::make_unique<Closure>(std::forward<F>(function));
+  if (closure->empty()) internal::ThrowEmptyAfterFunc();
+  return internal::StartAfterFunc(delay, std::move(closure));
+}
 
 }  // namespace csp
 

@@ -7,6 +7,7 @@
 #include <random>
 #include <stdexcept>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "csp/base/panic.h"
@@ -14,6 +15,7 @@
 #include "csp/select/event.h"
 #include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
+#include "csp/task/panic_handler.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
@@ -57,8 +59,89 @@ TEST_P(AfterFuncTest, EmptyHandlesAndFunctions) {
     AfterFuncTimer empty;
     EXPECT_FALSE(empty.Stop());
     EXPECT_THROW(empty.Reset(absl::Seconds(1)), InvalidArgument);
-    EXPECT_THROW((void)AfterFunc(absl::Seconds(1), nullptr), InvalidArgument);
+    EXPECT_THROW(AfterFunc(absl::Seconds(1), std::function<void()>()), InvalidArgument);
+    void (*null)() = nullptr;
+    EXPECT_THROW(AfterFunc(absl::Seconds(1), null), InvalidArgument);
   });
+}
+
+std::atomic<int> calls_by_pointer{0};
+void CallByPointer() { ++calls_by_pointer; }
+
+// As Go takes it; and Go's commonest form needs no handle.
+TEST_P(AfterFuncTest, TakesWhatCanBeCalled) {
+  Here([] {
+    const Chan<int> ran = MakeChan<int>(1);
+    AfterFunc(absl::ZeroDuration(), [ran, only = std::make_unique<int>(3)] { ran.Send(*only); });
+    EXPECT_EQ(ran.Recv(), 3);
+    AfterFuncTimer again = AfterFunc(absl::InfiniteDuration(), [ran, n = 0]() mutable {
+      ran.Send(++n);
+      return "what it returns is dropped";
+    });
+    for (int i = 1; i <= 3; ++i) {
+      again.Reset(absl::ZeroDuration());
+      EXPECT_EQ(ran.Recv(), i);
+    }
+    const std::function<void()> function = [ran] { ran.Send(5); };
+    AfterFunc(absl::ZeroDuration(), function);
+    EXPECT_EQ(ran.Recv(), 5);
+    calls_by_pointer = 0;
+    AfterFunc(absl::ZeroDuration(), CallByPointer);
+    AfterFunc(absl::ZeroDuration(), &CallByPointer);
+    EXPECT_TRUE(EventuallyTrue([] { return calls_by_pointer == 2; }));
+  });
+}
+
+// What the function's clean-up throws is reported, also by a handler that waits.
+TEST(AfterFuncShutdownTest, AFailureOfTheCleanUpIsReported) {
+  const Watchdog watchdog;
+  std::atomic<int> reports{0};
+  csp::Run(
+      [] {
+        Event begun;
+        AfterFunc(absl::ZeroDuration(), [&] {
+          begun.Set();
+          try {
+            SleepFor(absl::InfiniteDuration());
+          } catch (const Cancelled&) {
+            throw std::runtime_error("clean-up");
+          }
+        });
+        begun.Wait();
+      },
+      {.workers = 2, .on_panic = [&](const PanicReport& report) {
+         EXPECT_EQ(report.what, "clean-up");
+         SleepFor(absl::Microseconds(1));
+         ++reports;
+       }});
+  EXPECT_EQ(reports, 1);
+}
+
+// ... and the function is destroyed in peace.
+TEST(AfterFuncShutdownTest, TheFunctionsDestructorMayWait) {
+  const Watchdog watchdog;
+  struct Waits {
+    explicit Waits(std::atomic<int>* e) : ended(e) {}
+    Waits(Waits&& other) noexcept : ended(std::exchange(other.ended, nullptr)) {}
+    ~Waits() {
+      if (ended == nullptr) return;
+      SleepFor(absl::Microseconds(1));
+      ++*ended;
+    }
+    std::atomic<int>* ended;
+  };
+  std::atomic<int> ended{0};
+  csp::Run(
+      [&] {
+        Event begun;
+        AfterFunc(absl::ZeroDuration(), [&begun, waits = Waits(&ended)] {
+          begun.Set();
+          SleepFor(absl::InfiniteDuration());
+        });
+        begun.Wait();
+      },
+      {.workers = 2});
+  EXPECT_EQ(ended, 1);
 }
 
 TEST_P(AfterFuncTest, StopAndResetSayWhichCame) {
