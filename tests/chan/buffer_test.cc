@@ -50,6 +50,25 @@ TEST(BufferTest, HoldsExactlyItsCapacity) {
   }
 }
 
+// An unbounded channel of large values does not take a megabyte at once, and keep as much.
+template <std::size_t bytes>
+struct Sized {
+  char content[bytes];
+};
+
+TEST(BufferTest, AChunkIsBoundedByItsBytes) {
+  EXPECT_EQ(Buffer<char>::MakeChunk()->size, 2048u);
+  EXPECT_EQ(Buffer<Sized<128>>::MakeChunk()->size, 16u);
+  EXPECT_EQ(Buffer<Sized<4096>>::MakeChunk()->size, 4u);
+  EXPECT_EQ(Buffer<Sized<65536>>::MakeChunk()->size, 1u);
+  Buffer<Sized<65536>> ones(Buffer<Sized<65536>>::kUnlimited);
+  for (int round = 0; round < 3; ++round) {
+    for (int i = 0; i < 3; ++i) PushTo(ones, {{static_cast<char>(i)}});
+    for (int i = 0; i < 3; ++i) EXPECT_EQ(PopFrom(ones).content[0], i);
+    EXPECT_TRUE(ones.empty());
+  }
+}
+
 // Against a deque, with a fill that drifts up and down so that the ring wraps and chunks come and
 // go.
 void CompareWithDeque(std::size_t capacity) {

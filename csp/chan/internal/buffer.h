@@ -1,11 +1,12 @@
 // What a channel holds: a FIFO of values, bounded or not. Guarded by the channel's lock.
 //
-// A bounded buffer is one ring, allocated with the channel. An unbounded one is a chain of chunks;
+// A bounded buffer is one ring, allocated when the channel is made. An unbounded one is a chain of chunks;
 // since nothing may be allocated under the channel's lock, whoever pushes brings a chunk along when
 // NeedsChunk says so, and the last emptied one is kept.
 #ifndef CSP_CHAN_INTERNAL_BUFFER_H_
 #define CSP_CHAN_INTERNAL_BUFFER_H_
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <new>
@@ -85,8 +86,10 @@ class Buffer {
   }
 
  private:
-  // Some KiB a chunk, but a few values at least.
-  static constexpr std::size_t kChunkSize = sizeof(T) < 128 ? 2048 / sizeof(T) : 16;
+  // 2 KiB a chunk; of larger values 16, as far as that is 16 KiB at most, but one at least.
+  static constexpr std::size_t kChunkSize =
+      sizeof(T) < 128 ? 2048 / sizeof(T)
+                      : std::max<std::size_t>(1, std::min<std::size_t>(16, 16384 / sizeof(T)));
 
   // Lets head_ point at the oldest value.
   void Advance() {
