@@ -32,6 +32,12 @@ void CheckLockOrder(LockRank rank) {
   const int highest = 31 - __builtin_clz(held);
   std::fprintf(stderr, "csp: lock order: taking '%s' while holding '%s'\n", LockRankName(rank),
                LockRankName(static_cast<LockRank>(highest)));
+  if (rank == LockRank::kObject && highest == static_cast<int>(LockRank::kObject)) {
+    std::fputs(
+        "csp: does the move constructor or destructor of a channel's element use csp? It may run "
+        "under the channel's lock\n",
+        stderr);
+  }
   std::abort();
 }
 

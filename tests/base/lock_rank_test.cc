@@ -101,6 +101,18 @@ TEST(LockRankDeathTest, TheHighestRankHeldIsNamed) {
       "taking 'timers' while holding 'queue'");
 }
 
+// What a user may have done to get there.
+TEST(LockRankDeathTest, OfTwoObjectsTheLikelyCauseIsNamed) {
+  SpinLock outer(LockRank::kObject);
+  SpinLock inner(LockRank::kObject);
+  EXPECT_DEATH(
+      {
+        outer.lock();
+        inner.lock();
+      },
+      "does the move constructor or destructor of a channel's element use csp");
+}
+
 #endif
 
 }  // namespace
