@@ -194,6 +194,7 @@ TEST_P(AfterFuncTest, CallbacksThatMeddle) {
     struct Shared {
       std::vector<Chan<AfterFuncTimer>> places;  // each holds a handle
       std::atomic<int> runs{0};
+      std::atomic<int> inside{0};
       std::atomic<bool> over{false};
 
       std::optional<AfterFuncTimer> Take(std::uint32_t at) {
@@ -215,7 +216,9 @@ TEST_P(AfterFuncTest, CallbacksThatMeddle) {
       return AfterFunc(absl::Microseconds(seed % 50),
                        [shared, meddle, random = std::make_shared<std::mt19937>(seed)] {
                          ++shared->runs;
+                         ++shared->inside;
                          if (!shared->over) meddle(static_cast<std::uint32_t>((*random)()));
+                         --shared->inside;
                        });
     };
     Task<void> thread = BlockingDetached([&] {  // a plain thread meddles as well
@@ -230,6 +233,8 @@ TEST_P(AfterFuncTest, CallbacksThatMeddle) {
     }
     shared->over = true;
     thread.Join();
+    // Who meddles still may put a handle back; a timer that lies there holds `shared`, and is held.
+    ASSERT_TRUE(EventuallyTrue([&] { return shared->inside == 0; }));
     for (int i = 0; i < kTimers; ++i) {
       if (std::optional<AfterFuncTimer> timer = shared->Take(i)) timer->Stop();
     }
