@@ -23,14 +23,27 @@
 
 namespace csp::internal {
 
+class CancelBinding;
 class DirectWait;
+
+// The cancel word: the running task's number (0: none, or a plain thread), and two bits that say
+// that it is cancelled. kTaskCancelled stays for the task's life; kScopeCancelled follows the
+// tokens that the fiber is bound to (csp/select/cancel_signal.h).
+inline constexpr std::uint64_t kTaskCancelled = 1;
+inline constexpr std::uint64_t kScopeCancelled = 2;
+
+inline constexpr std::uint64_t CancelWordOf(std::uint64_t number) { return number << 2; }
+inline constexpr std::uint64_t NumberIn(std::uint64_t cancel_word) { return cancel_word >> 2; }
+inline constexpr bool SaysCancelled(std::uint64_t cancel_word) {
+  return (cancel_word & (kTaskCancelled | kScopeCancelled)) != 0;
+}
 
 // The words of the wait protocol; csp/select (target wait) gives them their meaning and is their
 // only user beside the scheduler's set-up and shutdown.
 struct WaitWords {
   Atomic<std::uint64_t> attempt{0};  // generation, phase, index of the current wait
-  // The running task's number, shifted left by one; the low bit says that it is cancelled. A
-  // canceller swaps {n, 0} for {n, 1}: if the fiber meanwhile runs another task, that fails.
+  // See above. Who cancels a task does so by a swap that names its number: if the fiber meanwhile
+  // runs another task, that fails.
   Atomic<std::uint64_t> cancel{0};
   Atomic<DirectWait*> direct{nullptr};  // the wait in progress, if one object alone decides it
   Atomic<std::uint32_t> pins{0};        // cancellers that look at it
@@ -38,6 +51,7 @@ struct WaitWords {
   int shield_depth = 0;
   std::uint32_t cancelled_throws = 0;    // how often this task has been told
   const void* cancelled_call = nullptr;  // where it was told last (cancel_report.h)
+  CancelBinding* binding = nullptr;      // the innermost
 };
 
 // When a fiber that has been woken on its worker runs: next, or behind all that are ready. Two that

@@ -53,7 +53,9 @@ class Attempt {
     pending_ = generation | (shielded ? kShielded : kPending);
     word.store(pending_, std::memory_order_release);
     LightBarrier();  // pairs with CancelSweep's heavy one
-    if (shielded || (parker_->words.cancel.load(std::memory_order_relaxed) & 1) == 0) return true;
+    if (shielded || !SaysCancelled(parker_->words.cancel.load(std::memory_order_relaxed))) {
+      return true;
+    }
     return !Abort();  // a canceller that was quicker has claimed it: then there is a wake to await
   }
 

@@ -20,7 +20,7 @@ namespace {
 
 void ThrowIfCancelledAt(Parker& parker, const void* call) {
   const std::uint64_t word = parker.words.cancel.load(std::memory_order_acquire);
-  if ((word & 1) == 0 || Shielded(parker)) return;
+  if (!SaysCancelled(word) || Shielded(parker)) return;
   constexpr std::uint32_t kWarnAfter = 1000;
   const std::uint32_t throws = ++parker.words.cancelled_throws;
   if (throws == kWarnAfter) WarnOfSwallowing(parker, throws);
@@ -81,27 +81,44 @@ bool CancelParker(Parker& parker, std::uint64_t number) {
 }
 
 bool CancelSweep::Cancel(Parker& parker, std::uint64_t number) {
-  std::uint64_t expected = number << 1;
-  if (!parker.words.cancel.compare_exchange_strong(expected, expected | 1,
-                                                   std::memory_order_seq_cst)) {
-    return false;
-  }
-  // A target that waits in a select is seen to at once. Otherwise it may wait for one object alone,
-  // or be about to wait: then a barrier makes sure that its words are seen here or the flag there.
-  // (The words may by now belong to another task on the same fiber: that one's wait is ended, finds
-  // its own flag unset, and begins anew.)
+  std::uint64_t word = parker.words.cancel.load(std::memory_order_relaxed);
+  do {
+    if (NumberIn(word) != number || (word & kTaskCancelled) != 0) return false;
+  } while (!parker.words.cancel.compare_exchange_weak(word, word | kTaskCancelled,
+                                                      std::memory_order_seq_cst));
+  // A target that waits in a select is seen to at once, without a barrier.
   if (EndWait(parker)) return true;
-  parker.words.pins.fetch_add(1, std::memory_order_seq_cst);
-  pinned_[count_++] = &parker;
-  if (count_ == kRoom) Flush();
+  marked_[count_++] = &parker;
+  if (full()) Flush();
   return true;
 }
 
+void CancelSweep::Mark(Parker& parker) {
+  // Release: the owner, who clears the bit when it is bound no longer, sees what was done before
+  // (CancelBinding's destructor).
+  parker.words.cancel.fetch_or(kScopeCancelled, std::memory_order_seq_cst);
+  // The caller itself does not wait.
+  if (&parker != CurrentThread()->parker) marked_[count_++] = &parker;
+}
+
 void CancelSweep::Flush() {
-  if (count_ == 0) return;
-  HeavyBarrier();
+  std::size_t left = 0;
   for (std::size_t i = 0; i < count_; ++i) {
-    Parker& parker = *pinned_[i];
+    Parker* parker = marked_[i];
+    if (EndWait(*parker)) continue;
+    marked_[left++] = parker;
+  }
+  count_ = 0;
+  if (left == 0) return;
+  // The others may wait for one object alone, or be about to wait: a barrier makes sure that their
+  // words are seen here or the flag there. Until it has been seen to, the pin keeps the frame of a
+  // wait for one object alive; nothing that takes time comes in between.
+  for (std::size_t i = 0; i < left; ++i) {
+    marked_[i]->words.pins.fetch_add(1, std::memory_order_seq_cst);
+  }
+  HeavyBarrier();
+  for (std::size_t i = 0; i < left; ++i) {
+    Parker& parker = *marked_[i];
     DirectWait* direct = parker.words.direct.load(std::memory_order_acquire);
     const bool withdrawn = direct != nullptr && direct->WithdrawForCancel();
     parker.words.pins.fetch_sub(1, std::memory_order_acq_rel);
@@ -111,7 +128,6 @@ void CancelSweep::Flush() {
       EndWait(parker);
     }
   }
-  count_ = 0;
 }
 
 }  // namespace csp::internal

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "csp/base/atomic.h"
 #include "csp/base/thread_context.h"
 #include "csp/sched/parker.h"
 #include "csp/select/attempt.h"
@@ -39,7 +40,7 @@ inline Parker* EnterBlocking() {
   if (parker == nullptr) [[unlikely]] {
     parker = Parker::Current();
   }
-  if ((parker->words.cancel.load(std::memory_order_relaxed) & 1) != 0) [[unlikely]] {
+  if (SaysCancelled(parker->words.cancel.load(std::memory_order_relaxed))) [[unlikely]] {
     ThrowIfCancelled(*parker);
   }
   return parker;
@@ -50,8 +51,9 @@ inline Parker* EnterBlocking() {
 // cancelled before.
 bool CancelParker(Parker& parker, std::uint64_t number);
 
-// The same for many, which share the heavy barriers that it takes. What has been added takes effect
-// by the end of the object's life.
+// The same for many, which share the heavy barriers that it takes. The flag is set at once; a wait
+// in progress ends by the end of the object's life. (By then the parker may wait for something
+// else, which nobody has cancelled: such a wait is ended, finds its flag unset, and begins anew.)
 class CancelSweep {
  public:
   CancelSweep() = default;
@@ -59,14 +61,21 @@ class CancelSweep {
   CancelSweep(const CancelSweep&) = delete;
   CancelSweep& operator=(const CancelSweep&) = delete;
 
+  // With no lock held.
   bool Cancel(Parker& parker, std::uint64_t number);
 
- private:
-  static constexpr std::size_t kRoom = 64;
+  // Under the lock of a CancelSignal, for a parker that is bound to it: sets the flag, and leaves
+  // the rest to Flush. There must be room.
+  void Mark(Parker& parker);
+  bool full() const { return count_ == kRoom; }
 
+  // Ends the waits of all that have been marked. With no lock held; never suspends.
   void Flush();
 
-  Parker* pinned_[kRoom];
+ private:
+  static constexpr std::size_t kRoom = kModelled ? 2 : 64;
+
+  Parker* marked_[kRoom];
   std::size_t count_ = 0;
 };
 

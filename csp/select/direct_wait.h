@@ -39,7 +39,7 @@ class DirectWait {
     if (shielded_ || self_->words.shield_depth != 0) return &waiter_;
     self_->words.direct.store(this, std::memory_order_release);
     LightBarrier();  // pairs with CancelSweep's heavy one
-    begun_ = (self_->words.cancel.load(std::memory_order_relaxed) & 1) == 0;
+    begun_ = !SaysCancelled(self_->words.cancel.load(std::memory_order_relaxed));
     return begun_ ? &waiter_ : nullptr;
   }
 

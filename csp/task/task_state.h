@@ -66,7 +66,7 @@ class TaskState : public TaskRecord {
 
   // True if `self`, the caller, is the fiber that runs this task.
   bool RunsOn(const Parker& self) const {
-    return self.words.cancel.load(std::memory_order_relaxed) >> 1 == number;
+    return NumberIn(self.words.cancel.load(std::memory_order_relaxed)) == number;
   }
 
   // Waits until it is done. Throws Cancelled; JoinError if the caller is the task itself.

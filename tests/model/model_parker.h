@@ -24,7 +24,7 @@ class ModelParker final : public Parker {
   static constexpr std::uint64_t kTask = 1;
 
   explicit ModelParker(csp::testing::ModelRun& run) : Parker(Kind::kThread), run_(run) {
-    words.cancel.store(kTask << 1);
+    words.cancel.store(CancelWordOf(kTask));
   }
 
   void Enter();

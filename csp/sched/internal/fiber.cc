@@ -38,17 +38,17 @@ void Fiber::Bind(TaskRecord* new_task, Runtime* new_runtime) {
     }
   }
   runtime.store(new_runtime, std::memory_order_relaxed);
-  words.cancel.store(new_task->number << 1, std::memory_order_release);
+  words.cancel.store(CancelWordOf(new_task->number), std::memory_order_release);
   new_task->fiber.store(this, std::memory_order_release);
   LightBarrier();  // pairs with RequestCancel's heavy one
   if (new_runtime->stopping()) new_task->cancel_requested.store(true, std::memory_order_relaxed);
   if (new_task->cancel_requested.load(std::memory_order_relaxed)) {
-    words.cancel.store(new_task->number << 1 | 1, std::memory_order_release);
+    words.cancel.store(CancelWordOf(new_task->number) | kTaskCancelled, std::memory_order_release);
   }
 }
 
 void Fiber::Unbind() {
-  // From here on a canceller's swap of {number, 0} fails.
+  // From here on a canceller's swap fails, which names the number.
   words.cancel.store(0, std::memory_order_release);
   words.shield_depth = 0;
   words.cancelled_throws = 0;

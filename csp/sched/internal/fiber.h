@@ -58,7 +58,7 @@ class Fiber final : public Parker {
   Atomic<const void*> spawn_site{nullptr};
 
   // The number of the task at work; 0: none.
-  std::uint64_t number() const { return words.cancel.load(std::memory_order_acquire) >> 1; }
+  std::uint64_t number() const { return NumberIn(words.cancel.load(std::memory_order_acquire)); }
 
  private:
   std::array<Atomic<std::uint64_t>, kNameSize / 8> name_ = {};
