@@ -2,25 +2,29 @@
 #ifndef CSP_CSP_H_
 #define CSP_CSP_H_
 
-#include "csp/base/clock.h"          // IWYU pragma: export
-#include "csp/base/panic.h"          // IWYU pragma: export
-#include "csp/chan/chan.h"           // IWYU pragma: export
-#include "csp/cls/local.h"           // IWYU pragma: export
-#include "csp/sched/dump.h"          // IWYU pragma: export
-#include "csp/select/block.h"        // IWYU pragma: export
-#include "csp/select/case.h"         // IWYU pragma: export
-#include "csp/select/event.h"        // IWYU pragma: export
-#include "csp/select/select.h"       // IWYU pragma: export
-#include "csp/select/shield.h"       // IWYU pragma: export
-#include "csp/select/wait_list.h"    // IWYU pragma: export
-#include "csp/task/after_func.h"     // IWYU pragma: export
-#include "csp/task/blocking_call.h"  // IWYU pragma: export
-#include "csp/task/go.h"             // IWYU pragma: export
-#include "csp/task/panic_handler.h"  // IWYU pragma: export
-#include "csp/task/run.h"            // IWYU pragma: export
-#include "csp/task/task.h"           // IWYU pragma: export
-#include "csp/time/ticker.h"         // IWYU pragma: export
-#include "csp/time/time.h"           // IWYU pragma: export
-#include "csp/time/timer.h"          // IWYU pragma: export
+#include "csp/base/clock.h"              // IWYU pragma: export
+#include "csp/base/panic.h"              // IWYU pragma: export
+#include "csp/cancel/cancel_callback.h"  // IWYU pragma: export
+#include "csp/cancel/cancel_on_stop.h"   // IWYU pragma: export
+#include "csp/cancel/cancel_source.h"    // IWYU pragma: export
+#include "csp/cancel/cancel_token.h"     // IWYU pragma: export
+#include "csp/chan/chan.h"               // IWYU pragma: export
+#include "csp/cls/local.h"               // IWYU pragma: export
+#include "csp/sched/dump.h"              // IWYU pragma: export
+#include "csp/select/block.h"            // IWYU pragma: export
+#include "csp/select/case.h"             // IWYU pragma: export
+#include "csp/select/event.h"            // IWYU pragma: export
+#include "csp/select/select.h"           // IWYU pragma: export
+#include "csp/select/shield.h"           // IWYU pragma: export
+#include "csp/select/wait_list.h"        // IWYU pragma: export
+#include "csp/task/after_func.h"         // IWYU pragma: export
+#include "csp/task/blocking_call.h"      // IWYU pragma: export
+#include "csp/task/go.h"                 // IWYU pragma: export
+#include "csp/task/panic_handler.h"      // IWYU pragma: export
+#include "csp/task/run.h"                // IWYU pragma: export
+#include "csp/task/task.h"               // IWYU pragma: export
+#include "csp/time/ticker.h"             // IWYU pragma: export
+#include "csp/time/time.h"               // IWYU pragma: export
+#include "csp/time/timer.h"              // IWYU pragma: export
 
 #endif  // CSP_CSP_H_

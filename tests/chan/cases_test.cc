@@ -46,7 +46,7 @@ TEST_P(CasesFiberTest, AReceiveThatThrowsAtOnceLeavesWhatIsThere) {
     Event begun;
     Task<void> task = Go([&] {
       begun.Set();
-      EXPECT_THROW(SleepFor(absl::InfiniteDuration()), Cancelled);
+      EXPECT_THROW(csp::SleepFor(absl::InfiniteDuration()), Cancelled);
       EXPECT_THROW((void)ch.RecvFor(absl::Seconds(1), out), Cancelled);
       EXPECT_EQ(**out, 1);
     });

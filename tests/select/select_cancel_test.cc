@@ -52,8 +52,8 @@ TEST_P(SelectCancelTest, IsLevelTriggered) {
         EXPECT_THROW((void)never.SendFor(absl::Hours(1), 1), Cancelled);
         EXPECT_THROW(Select(never.OnRecv() >> kIgnore, ready.OnRecv() >> kIgnore), Cancelled);
         EXPECT_THROW(Select(OnTimeout(absl::ZeroDuration())), Cancelled);
-        EXPECT_THROW(SleepFor(absl::Hours(1)), Cancelled);
-        EXPECT_THROW(SleepFor(absl::ZeroDuration()), Cancelled);
+        EXPECT_THROW(csp::SleepFor(absl::Hours(1)), Cancelled);
+        EXPECT_THROW(csp::SleepFor(absl::ZeroDuration()), Cancelled);
         EXPECT_THROW(Yield(), Cancelled);
         EXPECT_THROW((void)never.begin(), Cancelled);
       }
@@ -98,7 +98,7 @@ TEST_P(SelectCancelTest, AShieldTakesNoNotice) {
         std::optional<int> v;
         EXPECT_TRUE(ch.RecvFor(absl::InfiniteDuration(), v));
         EXPECT_EQ(v, 2);
-        SleepFor(absl::Microseconds(1));
+        csp::SleepFor(absl::Microseconds(1));
         Yield();
       }
       EXPECT_THROW((void)ch.Recv(), Cancelled);

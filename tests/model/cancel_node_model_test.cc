@@ -1,0 +1,235 @@
+// csp/cancel/internal/cancel_node under every interleaving: a tree that is cancelled while nodes
+// come and go, hooks that are taken off meanwhile, and a deadline that comes as the node goes.
+// Every node is destroyed (under ASan: once, and not touched afterwards).
+#include <array>
+#include <cstdlib>
+#include <optional>
+#include <utility>
+
+#include "csp/base/panic.h"
+#include "csp/cancel/internal/cancel_node.h"
+#include "csp/cancel/internal/deadline_timer.h"
+#include "csp/select/block.h"
+#include "csp/testing/model.h"
+#include "gtest/gtest.h"
+#include "tests/model/model_parker.h"
+
+namespace csp::internal {
+
+// What the rooms below would do.
+
+TaskRecord* armed = nullptr;
+
+TimedTask::TimedTask(const char*, const void*) {}
+bool TimedTask::Start(std::int64_t) {
+  AddReference();
+  armed = this;
+  return false;
+}
+bool TimedTask::Stop() { return false; }  // the model's fires in any case
+Timer::Fired TimedTask::Fire() noexcept { return {}; }
+void TimedTask::Orphaned() noexcept {}
+void TimedTask::EndRun() noexcept { Release(); }
+void DestroyLocals(void*&) { std::abort(); }
+void DestroyPoolThreadLocals() {}
+
+namespace {
+
+using csp::testing::Model;
+using csp::testing::ModelPlain;
+using csp::testing::ModelRun;
+
+class CancelNodeModelTest : public ::testing::TestWithParam<Model::Memory> {
+ protected:
+  template <class Body>
+  static void Explore(int max_preemptions, Body body) {
+    const Model model({.memory = GetParam(), .max_preemptions = max_preemptions});
+    const Model::Result result = model.Explore(body);
+    EXPECT_TRUE(result.ok) << result;
+    EXPECT_GT(result.executions, 1u);
+  }
+};
+INSTANTIATE_TEST_SUITE_P(Memory, CancelNodeModelTest,
+                         ::testing::Values(Model::Memory::kSequential,
+                                           Model::Memory::kStoreBuffers));
+
+const absl::Status kWhy = absl::AbortedError("model");
+
+TEST_P(CancelNodeModelTest, AChildIsSetOrGone) {
+  std::array<int, 2> outcomes{};
+  Explore(3, [&](ModelRun& run) {
+    const CancelNode::Ref root = CancelNode::Make({});
+    CancelNode::Ref child = CancelNode::Make(root);
+    run.Thread("owner", [&] {
+      ++outcomes[child->done() ? 1 : 0];
+      child = {};
+    });
+    run.Thread("canceller", [&] { run.Check(root->Cancel(kWhy), "refused"); });
+    run.Join();
+    run.Check(root->done(), "the root is not set");
+  });
+  EXPECT_GT(outcomes[0], 0);
+  EXPECT_GT(outcomes[1], 0);
+}
+
+TEST_P(CancelNodeModelTest, AChildThatComesMeanwhileIsSet) {
+  Explore(3, [](ModelRun& run) {
+    const CancelNode::Ref root = CancelNode::Make({});
+    CancelNode::Ref child;
+    run.Thread("owner", [&] { child = CancelNode::Make(root); });
+    run.Thread("canceller", [&] { root->Cancel(kWhy); });
+    run.Join();
+    run.Check(child->done(), "the child is not set");
+    run.Check(child->cause() == kWhy, "another cause");
+  });
+}
+
+// The node in between goes; what is below it is set all the same.
+TEST_P(CancelNodeModelTest, AMiddleThatGoesPassesOn) {
+  Explore(2, [](ModelRun& run) {
+    const CancelNode::Ref root = CancelNode::Make({});
+    CancelNode::Ref middle = CancelNode::Make(root);
+    const CancelNode::Ref leaf = CancelNode::Make(middle);
+    run.Thread("owner", [&] { middle = {}; });
+    run.Thread("canceller", [&] { root->Cancel(kWhy); });
+    run.Join();
+    run.Check(leaf->done(), "the leaf is not set");
+  });
+}
+
+// Two cancel, one above the other.
+TEST_P(CancelNodeModelTest, EachNodeIsSetOnce) {
+  std::array<int, 2> outcomes{};
+  Explore(2, [&](ModelRun& run) {
+    const CancelNode::Ref root = CancelNode::Make({});
+    const CancelNode::Ref child = CancelNode::Make(root);
+    const CancelNode::Ref grandchild = CancelNode::Make(child);
+    bool first = false;
+    run.Thread("above", [&] { run.Check(root->Cancel(kWhy), "the root was set before"); });
+    run.Thread("below", [&] { first = child->Cancel(absl::InternalError("below")); });
+    run.Join();
+    run.Check(child->cause() == (first ? absl::InternalError("below") : kWhy), "another cause");
+    run.Check(grandchild->done(), "the grandchild is not set");
+    ++outcomes[first ? 1 : 0];
+  });
+  EXPECT_GT(outcomes[0], 0);
+  EXPECT_GT(outcomes[1], 0);
+}
+
+class Hook final : public CancelHook {
+ public:
+  explicit Hook(ModelRun& run) : run_(run) {}
+  void Call() noexcept override {
+    run_.Check(!stopped.Read(), "called after it was stopped");
+    calls.Write(calls.Read() + 1);
+  }
+  ModelPlain<int> calls{0};
+  ModelPlain<bool> stopped{false};
+
+ private:
+  ModelRun& run_;
+};
+
+TEST_P(CancelNodeModelTest, AHookIsCalledOrTakenOff) {
+  std::array<int, 2> outcomes{};
+  Explore(3, [&](ModelRun& run) {
+    const CancelNode::Ref root = CancelNode::Make({});
+    ModelParker owner(run);
+    ModelParker canceller(run);
+    run.Thread("owner", [&] {
+      owner.Enter();
+      Hook hook(run);
+      if (!root->Register(hook)) return;
+      const bool off = root->Unregister(hook);
+      if (off) hook.stopped.Write(true);
+      run.Check(hook.calls.Read() == (off ? 0 : 1), "called, or not, against its word");
+      ++outcomes[off ? 1 : 0];
+    });
+    run.Thread("canceller", [&] {
+      canceller.Enter();
+      root->Cancel(kWhy);
+    });
+    run.Join();
+  });
+  EXPECT_GT(outcomes[0], 0);
+  EXPECT_GT(outcomes[1], 0);
+}
+
+class DropHook final : public CancelHook {
+ public:
+  void Call() noexcept override { ++called; }
+  void Dropped() noexcept override { ++dropped; }
+  int called = 0;
+  int dropped = 0;
+};
+
+TEST_P(CancelNodeModelTest, AHookThatNobodyTakesOffIsCalledOrDropped) {
+  Explore(3, [](ModelRun& run) {
+    CancelNode::Ref root = CancelNode::Make({});
+    CancelNode::Ref child = CancelNode::Make(root);
+    DropHook hook;
+    child->Register(hook);
+    run.Thread("owner", [&] { child = {}; });
+    run.Thread("canceller", [&] { root->Cancel(kWhy); });
+    run.Join();
+    run.Check(hook.called + hook.dropped == 1, "neither, or both");
+  });
+}
+
+class DoneAlone final : public CancelNode::DoneCase {
+ public:
+  using DoneCase::DoneCase;
+};
+
+TEST_P(CancelNodeModelTest, WhoWaitsIsWoken) {
+  Explore(2, [](ModelRun& run) {
+    ModelParker waiter(run);
+    const CancelNode::Ref root = CancelNode::Make({});
+    const CancelNode::Ref child = CancelNode::Make(root);
+    run.Thread("waiter", [&] {
+      waiter.Enter();
+      DoneAlone done(child);
+      Block(done);
+    });
+    run.Thread("canceller", [&] { root->Cancel(kWhy); });
+    run.Join();
+    waiter.CheckQuiet();
+  });
+}
+
+// A fiber bound to a child of what is cancelled, as the child goes with its binding.
+TEST_P(CancelNodeModelTest, ABoundChildMayGoMeanwhile) {
+  Explore(2, [](ModelRun& run) {
+    ModelParker bound(run);
+    const CancelNode::Ref root = CancelNode::Make({});
+    run.Thread("bound", [&] {
+      bound.Enter();
+      const CancelNode::Ref child = CancelNode::Make(root);
+      const CancelBinding binding(*child, &bound);
+    });
+    run.Thread("canceller", [&] { root->Cancel(kWhy); });
+    run.Join();
+    run.Check(!SaysCancelled(bound.words.cancel.load()), "cancelled after the binding");
+    bound.CheckQuiet();
+  });
+}
+
+TEST_P(CancelNodeModelTest, ADeadlineComesAsTheNodeGoes) {
+  Explore(3, [](ModelRun& run) {
+    ModelParker clock(run);
+    const CancelNode::Ref root = CancelNode::Make({});
+    CancelNode::Ref child = CancelNode::Make(root, 10);
+    TaskRecord* deadline = std::exchange(armed, nullptr);
+    run.Thread("owner", [&] { child = {}; });
+    run.Thread("clock", [&] {
+      clock.Enter();
+      deadline->Run();
+      deadline->Finished();
+    });
+    run.Join();
+    run.Check(!root->done(), "the root is set");
+  });
+}
+
+}  // namespace
+}  // namespace csp::internal
