@@ -6,7 +6,8 @@
 // HeavyBarrier, which makes every running thread of the process execute a full barrier
 // (membarrier(2), Linux 4.14; some microseconds). After it, whatever the others stored before their
 // light barrier is visible here, and whatever they read after it sees what was stored here.
-// Where the kernel refuses, both are full barriers.
+// Where the kernel refuses when the process starts, both are full barriers; if it does so later (a
+// seccomp filter that was installed meanwhile), HeavyBarrier ends the process.
 //
 //   OwnedLock     a lock that its owning thread takes for two stores and a load
 //   LeaningLock   a spinlock that becomes such a lock for whoever takes it thousands of times in a
@@ -25,7 +26,7 @@ namespace csp::internal {
 
 #ifndef CSP_ATOMIC_HEADER
 
-// Whether HeavyBarrier is one; constant once main has begun.
+// Whether HeavyBarrier is one; decided before the first initialiser of the program runs.
 extern bool has_heavy_barrier;
 
 // A barrier that each thread can pay for by itself: a locked instruction on a word that all share.

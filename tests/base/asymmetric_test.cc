@@ -1,7 +1,15 @@
 // On the machine; what must hold in every interleaving is in tests/model.
 #include "csp/base/asymmetric.h"
 
+#include <errno.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+
 #include <atomic>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -45,6 +53,42 @@ TEST(AsymmetricTest, NotBothMissTheOther) {
   for (int i = 0; i < kRounds; ++i) {
     ASSERT_TRUE(often_saw[i] || rarely_saw[i]) << "both missed the other in round " << i;
   }
+}
+
+// An initialiser of the program may start workers, which must find the rule that will hold.
+struct AnEarlyObject {
+  const bool heavy = has_heavy_barrier;
+};
+[[gnu::init_priority(200)]] const AnEarlyObject early;
+
+TEST(AsymmetricTest, TheRuleIsMadeBeforeTheFirstInitialiser) {
+  EXPECT_EQ(early.heavy, has_heavy_barrier);
+}
+
+// What a sandbox installs in a program that has started.
+void RefuseMembarrier() {
+  sock_filter code[] = {
+      {BPF_LD | BPF_W | BPF_ABS, 0, 0, offsetof(seccomp_data, nr)},
+      {BPF_JMP | BPF_JEQ | BPF_K, 0, 1, SYS_membarrier},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ERRNO | EPERM},
+      {BPF_RET | BPF_K, 0, 0, SECCOMP_RET_ALLOW},
+  };
+  const sock_fprog program{std::size(code), code};
+  if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+      prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) != 0) {
+    std::_Exit(1);
+  }
+}
+
+TEST(AsymmetricDeathTest, ABarrierThatIsRefusedLaterEndsTheProcess) {
+  if (!has_heavy_barrier) GTEST_SKIP() << "refused from the start";
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        RefuseMembarrier();
+        HeavyBarrier();
+      },
+      "csp: membarrier.2. worked when the process started and is now refused");
 }
 
 TEST(OwnedLockTest, SectionsExcludeEachOther) {
