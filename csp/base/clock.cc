@@ -28,8 +28,9 @@ class RealClock final : public Clock {
   bool Runs() const override { return true; }
 };
 
+// Never destroyed: workers read it while static destructors run.
 RealClock& TheRealClock() {
-  static RealClock clock;
+  static RealClock& clock = *new RealClock;
   return clock;
 }
 

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <cstdlib>
 #include <thread>
 #include <vector>
 
@@ -203,6 +204,18 @@ TEST(ClockListenerTest, IsToldAfterTheClockHasMoved) {
   internal::RemoveClockListener(&second);  // is in no list: nothing happens
   clock.Advance(absl::Nanoseconds(1));
   EXPECT_EQ(second.calls, 2);
+}
+
+// Workers read it to the very end. (Only an unoptimized build ever noticed.)
+TEST(ClockDeathTest, TheMachinesClockOutlivesStaticObjects) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        std::atexit([] { std::_Exit(internal::CurrentClock().Runs() ? 7 : 8); });
+        if (!internal::CurrentClock().Runs()) std::_Exit(9);
+        std::exit(0);
+      },
+      testing::ExitedWithCode(7), "");
 }
 
 }  // namespace
