@@ -13,12 +13,8 @@ const char* LockRankName(LockRank rank) {
       return "object";
     case LockRank::kTimers:
       return "timers";
-    case LockRank::kRegistry:
-      return "registry";
     case LockRank::kQueue:
       return "queue";
-    case LockRank::kPool:
-      return "pool";
   }
   return "?";
 }

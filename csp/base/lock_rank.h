@@ -11,11 +11,9 @@
 namespace csp::internal {
 
 enum class LockRank : std::uint8_t {
-  kObject,    // what is waited for: channel, event, task, timer value
-  kTimers,    // one worker's timer heap
-  kRegistry,  // the list of a runtime's tasks, of runtimes, of foreign threads
-  kQueue,     // newborns, inbox, inject queue
-  kPool,      // stacks and records; taken under anything, holds nothing
+  kObject,  // what is waited for: channel, event, task, timer value
+  kTimers,  // one worker's timer heap
+  kQueue,   // newborns, inbox, inject queue
 };
 
 const char* LockRankName(LockRank rank);

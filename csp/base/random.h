@@ -1,4 +1,5 @@
-// The library's one source of randomness: select order, steal victims, timer ties.
+// The library's one source of randomness: select order, steal victims. (Timers of one deadline fire
+// in the order that the heap's shape gives them, which is no choice.)
 //
 // Every generator is seeded from one process-wide seed, so that a run whose threads are scheduled
 // alike chooses alike. CSP_SEED in the environment, or SetRandomSeed before the first use, fixes

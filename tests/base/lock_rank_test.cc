@@ -13,8 +13,7 @@
 namespace csp::internal {
 namespace {
 
-constexpr LockRank kRanks[] = {LockRank::kObject, LockRank::kTimers, LockRank::kRegistry,
-                               LockRank::kQueue, LockRank::kPool};
+constexpr LockRank kRanks[] = {LockRank::kObject, LockRank::kTimers, LockRank::kQueue};
 
 TEST(LockRankTest, EachRankHasAName) {
   std::set<std::string> names;
@@ -51,9 +50,9 @@ TEST(LockRankTest, ALockMayBeTakenAgainAfterItsRelease) {
 
 // try_lock waits for nobody, so it may be called in any order.
 TEST(LockRankTest, TryLockIsFreeOfTheOrder) {
-  SpinLock pool(LockRank::kPool);
+  SpinLock queue(LockRank::kQueue);
   SpinLock object(LockRank::kObject);
-  const std::lock_guard hold(pool);
+  const std::lock_guard hold(queue);
   EXPECT_TRUE(object.try_lock());
   object.unlock();
 }
@@ -61,10 +60,10 @@ TEST(LockRankTest, TryLockIsFreeOfTheOrder) {
 #ifdef NDEBUG
 
 TEST(LockRankTest, OptimizedBuildsCheckNothing) {
-  CheckLockOrder(LockRank::kPool);
-  NoteLocked(LockRank::kPool);
+  CheckLockOrder(LockRank::kQueue);
+  NoteLocked(LockRank::kQueue);
   EXPECT_EQ(CurrentThread()->held_ranks, 0u);
-  NoteUnlocked(LockRank::kPool);
+  NoteUnlocked(LockRank::kQueue);
   GTEST_SKIP() << "a wrong order is found in debug builds only (bazel test -c dbg)";
 }
 

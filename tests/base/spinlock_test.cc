@@ -16,7 +16,7 @@ static_assert(!std::is_copy_constructible_v<SpinLock>);
 TEST(SpinLockTest, IsOneWordAndARank) { EXPECT_LE(sizeof(SpinLock), 2u); }
 
 TEST(SpinLockTest, CanBeAStaticConstant) {
-  static constinit SpinLock lock(LockRank::kPool);
+  static constinit SpinLock lock(LockRank::kQueue);
   const std::lock_guard guard(lock);
 }
 
@@ -73,13 +73,13 @@ TEST(SpinLockTest, NotesItsRankWhileHeld) {
   GTEST_SKIP() << "ranks are noted in debug builds only";
 #else
   SpinLock object(LockRank::kObject);
-  SpinLock pool(LockRank::kPool);
+  SpinLock queue(LockRank::kQueue);
   EXPECT_EQ(CurrentThread()->held_ranks, 0u);
   {
     const std::lock_guard outer(object);
-    const std::lock_guard inner(pool);
+    const std::lock_guard inner(queue);
     EXPECT_EQ(CurrentThread()->held_ranks, 1u << static_cast<unsigned>(LockRank::kObject) |
-                                               1u << static_cast<unsigned>(LockRank::kPool));
+                                               1u << static_cast<unsigned>(LockRank::kQueue));
   }
   EXPECT_EQ(CurrentThread()->held_ranks, 0u);
 #endif
