@@ -81,7 +81,7 @@ class OwnedLock {
  private:
   void GiveWay() {
     inside_.store(false, std::memory_order_release);
-    while (visitor_.load(std::memory_order_relaxed)) CpuRelax();
+    SpinWhile(visitor_);
     inside_.store(true, std::memory_order_relaxed);
     LightBarrier();
   }

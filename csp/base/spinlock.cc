@@ -4,21 +4,21 @@
 
 namespace csp::internal {
 
-void SpinLock::LockSlow() {
-  do {
-    AwaitFreeSlow();
-  } while (held_.exchange(true, std::memory_order_acquire));
-}
-
-void SpinLock::AwaitFreeSlow() const {
+void SpinWhile(const Atomic<bool>& word) {
   constexpr int kSpinsBeforeYield = 200;
-  for (int spins = 0; held_.load(std::memory_order_acquire); ++spins) {
+  for (int spins = 0; word.load(std::memory_order_acquire); ++spins) {
     if (spins < kSpinsBeforeYield) {
       CpuRelax();
     } else {
       std::this_thread::yield();
     }
   }
+}
+
+void SpinLock::LockSlow() {
+  do {
+    SpinWhile(held_);
+  } while (held_.exchange(true, std::memory_order_acquire));
 }
 
 }  // namespace csp::internal

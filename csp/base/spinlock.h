@@ -1,10 +1,9 @@
 // A spinlock for sections of a few instructions, with a rank (lock_rank.h).
 //
-// Rules for whoever holds one: no user code, no allocation, no system call, no suspension, no
-// other lock of the same or a lower rank.
+// Rules for whoever holds one: no user code, no system call, no suspension, no other lock of the same
+// or a lower rank; and no allocation, but for a timer heap's array, which doubles now and then.
 //
-// Waiters spin on a plain load, so the line stays shared, and give the processor away after a
-// while: the holder may be a thread that the kernel has preempted.
+// Waiters spin on a plain load, so the line stays shared.
 #ifndef CSP_BASE_SPINLOCK_H_
 #define CSP_BASE_SPINLOCK_H_
 
@@ -12,6 +11,10 @@
 #include "csp/base/lock_rank.h"
 
 namespace csp::internal {
+
+// Spins until `word` is false, and acquires what was done before that. Gives the processor away after a while: whoever is to clear it may be
+// a thread that the kernel has preempted.
+void SpinWhile(const Atomic<bool>& word);
 
 class SpinLock {
  public:
@@ -40,7 +43,7 @@ class SpinLock {
   void AwaitFree() const {
     // Pairs with the release in unlock().
     if (held_.load(std::memory_order_acquire)) [[unlikely]] {
-      AwaitFreeSlow();
+      SpinWhile(held_);
     }
   }
 
@@ -51,7 +54,6 @@ class SpinLock {
 
  private:
   void LockSlow();
-  void AwaitFreeSlow() const;
 
   Atomic<bool> held_{false};
   const LockRank rank_;
