@@ -315,18 +315,20 @@ void Runtime::AwaitCall(Idle::Seat& seat) {
 }
 
 void Runtime::Poll(std::int64_t until) {
-  // A busy worker's short look may be under way.
-  while (polling_.exchange(true, std::memory_order_acquire)) std::this_thread::yield();
-  poller().Poll(until);
-  polling_.store(false, std::memory_order_release);
+  if (!poll_turn_.Sleep(idle_, poller_, until)) std::this_thread::yield();
 }
 
 void Runtime::PollNow(std::int64_t now) {
   if (now - last_poll_.load(std::memory_order_relaxed) < kPollEveryNanos) return;
-  if (polling_.exchange(true, std::memory_order_acquire)) return;
   last_poll_.store(now, std::memory_order_relaxed);
-  poller().Poll(INT64_MIN);
-  polling_.store(false, std::memory_order_release);
+  poll_turn_.Look(poller_);
+}
+
+// Breaks in any case: a nap that has not begun does not look at the time.
+void Runtime::ClockMoved() {
+  FullBarrier();  // the clock's time, then the level; pairs with MaySleep's
+  idle_.WakeAfterForeignPush();
+  poller().Break();
 }
 
 void Runtime::NoteThreadParks() {

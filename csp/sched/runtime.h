@@ -28,6 +28,7 @@
 #include "csp/sched/blocking_pool.h"
 #include "csp/sched/internal/idle.h"
 #include "csp/sched/internal/inject_queue.h"
+#include "csp/sched/internal/poll_turn.h"
 #include "csp/sched/poller.h"
 #include "csp/sched/stats.h"
 
@@ -129,7 +130,7 @@ class Runtime final : public ClockListener {
   // `count` numbers for tasks, unique in the process; returns the one before the first.
   static std::uint64_t TakeNumbers(std::uint64_t count);
 
-  void ClockMoved() override { poller().Break(); }
+  void ClockMoved() override;
 
  private:
   void StartWorkers();
@@ -143,7 +144,7 @@ class Runtime final : public ClockListener {
   const std::uint8_t default_stack_class_;
   SleepPoller sleep_poller_;
   Atomic<Poller*> poller_{&sleep_poller_};
-  Atomic<bool> polling_{false};
+  PollTurn poll_turn_;
   Atomic<std::int64_t> last_poll_{0};
   Idle idle_;
   InjectQueue inject_;

@@ -8,7 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "csp/base/clock.h"
 #include "csp/sched/internal/idle.h"
+#include "csp/sched/internal/poll_turn.h"
 #include "csp/testing/model.h"
 #include "gtest/gtest.h"
 
@@ -133,6 +135,95 @@ TEST_P(IdleModelTest, AnEarlierTimerIsSeenOrWakes) {
   EXPECT_FALSE(needless);
 }
 
+// A parked worker is called, and the watcher, which still takes all for idle, sees that worker's
+// task: that must not make it sleep at a level at which the worker's own pushes and timers wake
+// nobody. (The worker runs its task, which arms a timer, and is idle again.)
+Model::Result ACalledWorkerArmsATimer(Model::Memory memory, bool downgrades) {
+  return Model({.memory = memory}).Explore([downgrades](ModelRun& run) {
+    Idle idle;
+    Poller poller;
+    Atomic<int> queue{1};
+    Atomic<std::int64_t> next{kForever};  // of the worker's timer heap
+    run.Name(idle, "idle");
+    run.Name(poller, "poller");
+    run.Name(queue, "queue");
+    run.Name(next, "next timer");
+    run.Thread("watcher", [&] {
+      for (;;) {
+        const std::int64_t until = next.load();
+        const auto quiet = [&] { return queue.load() == 0 && next.load() == until; };
+        if (until != kForever) return;
+        bool sleeps = idle.MaySleep(until, quiet);
+        if (!sleeps) {
+          const bool may_nap = idle.MayNap([] { return true; });
+          sleeps = downgrades && may_nap && quiet();
+        }
+        if (sleeps) {
+          poller.Poll();
+        } else {
+          CpuRelax();  // the nap
+        }
+        idle.Wake();
+      }
+    });
+    run.Thread("worker", [&] {
+      queue.store(0, std::memory_order_release);
+      next.store(5, std::memory_order_release);
+      if (idle.WakeForTimer(5)) poller.Break();
+    });
+    run.Join();
+  });
+}
+
+TEST_P(IdleModelTest, AWatcherThatSawSomethingDoesNotSleep) {
+  const Model::Result result = ACalledWorkerArmsATimer(GetParam(), false);
+  EXPECT_TRUE(result.ok) << result;
+  EXPECT_GT(result.executions, 1u);
+}
+
+TEST(IdleModelOrderTest, NotEvenAfterASecondLook) {
+  const Model::Result result = ACalledWorkerArmsATimer(Model::Memory::kSequential, true);
+  EXPECT_FALSE(result.ok);
+  EXPECT_NE(result.failure.find("deadlock"), std::string::npos) << result;
+}
+
+// A busy worker looks into the poller just then, and may take the Break.
+TEST_P(IdleModelTest, ABusyWorkersLookTakesNoWakeUp) {
+  const Model::Result result = Model({.memory = GetParam()}).Explore([](ModelRun& run) {
+    // Poll(INT64_MIN) is the look.
+    struct Reactor {
+      void Poll(std::int64_t until) { until == INT64_MIN ? poller.PollNow() : poller.Poll(); }
+      Poller poller;
+    };
+    Idle idle;
+    PollTurn turn;
+    Reactor reactor;
+    Atomic<Reactor*> installed{&reactor};
+    Atomic<int> queue{0};
+    run.Name(idle, "idle");
+    run.Name(turn, "turn");
+    run.Name(reactor, "reactor");
+    run.Name(queue, "queue");
+    run.Thread("watcher", [&] {
+      for (;;) {
+        if (idle.MaySleep(kForever, [&] { return queue.load() == 0; }) &&
+            !turn.Sleep(idle, installed, kForever)) {
+          CpuRelax();
+        }
+        idle.Wake();
+        if (queue.load() == 1) return;
+      }
+    });
+    run.Thread("busy", [&] { turn.Look(installed); });
+    run.Thread("pusher", [&] {
+      queue.store(1);
+      if (idle.WakeAfterForeignPush()) reactor.poller.Break();
+    });
+    run.Join();
+  });
+  EXPECT_TRUE(result.ok) << result;
+}
+
 // ---------------------------------------------------------------------------
 // Whole workers.
 
@@ -205,7 +296,7 @@ class Workers {
   // After the Join.
   void CheckQuiet() {
     run_.Check(global_.empty(), "work was left");
-    run_.Check(idle_.idle() == 0, "the count of idle workers is wrong");
+    run_.Check(idle_.count() == 0, "the count of idle workers is wrong");
     run_.Check(idle_.PopParked() == nullptr, "a seat was left parked");
     run_.Check(idle_.roused(), "the watcher left its level behind");
   }
@@ -215,9 +306,8 @@ class Workers {
 
   void Watch(int self) {
     for (;;) {
-      idle_.Announce(Idle::kSleeping);
-      HeavyBarrier();
-      if (inboxes_[self].size() == 0 && global_.size() == 0) poller_.Poll();
+      const auto quiet = [&] { return inboxes_[self].size() == 0 && global_.size() == 0; };
+      if (idle_.MaySleep(kForever, quiet)) poller_.Poll();
       idle_.Wake();
       if (Next(self)) return;
     }

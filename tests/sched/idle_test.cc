@@ -14,14 +14,14 @@ TEST(IdleTest, TheFirstWatchesTheOthersPark) {
   EXPECT_TRUE(idle.WatchOrPark(a));
   EXPECT_FALSE(idle.WatchOrPark(b));
   EXPECT_FALSE(idle.WatchOrPark(c));
-  EXPECT_EQ(idle.idle(), 3U);
+  EXPECT_EQ(idle.count(), 3U);
   EXPECT_EQ(idle.Resign(), &c);  // the one parked last
-  EXPECT_EQ(idle.idle(), 2U);
+  EXPECT_EQ(idle.count(), 2U);
   idle.Unparked();
   EXPECT_TRUE(idle.WatchOrPark(c));
   EXPECT_EQ(idle.Resign(), &b);
   idle.Unparked();
-  EXPECT_EQ(idle.idle(), 0U);
+  EXPECT_EQ(idle.count(), 0U);
   EXPECT_TRUE(idle.WatchOrPark(b));
   EXPECT_EQ(idle.Resign(), nullptr);
 }

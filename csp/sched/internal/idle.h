@@ -14,10 +14,13 @@
 // stay together and pay no system call, and work that is left waiting is found within a nap.
 //
 // Invariants
-//  1. Sleep: the watcher publishes its level, then, behind a heavy barrier, looks at every queue,
-//     then polls. Push: publish the work, light barrier, read the level. So either the watcher sees
-//     the work or the pusher sees the level (asymmetric.h). Foreign pushes use seq_cst on both
-//     sides, since they may meet a napping watcher, which does without the heavy barrier.
+//  1. Sleep: the watcher publishes kSleeping, then, behind a heavy barrier, looks at every queue,
+//     then polls if all were quiet. Push: publish the work, light barrier, read the level. So either
+//     the watcher sees the work or the pusher sees the level (asymmetric.h). Foreign pushes use
+//     seq_cst on both sides, since they may meet a napping watcher, which does without the heavy
+//     barrier.
+//     At kNapping nobody but foreign threads wakes the watcher: it never waits there for longer
+//     than a nap, whatever it has seen before.
 //     A timer is work only for a watcher that sleeps beyond it; this holds for busy workers'
 //     timers, too, since the watcher fires those that their worker has no time for.
 //  2. Whoever swaps the level to kAwake, and only he, breaks the poller.
@@ -88,7 +91,22 @@ class Idle {
   // A parked worker that has been called is no longer idle, and asks again if it finds nothing.
   void Unparked() { idle_.fetch_sub(1, std::memory_order_seq_cst); }
 
-  // The watcher announces how it is going to sleep, and looks at all queues after this.
+  // The watcher announces how it is going to wait, and then looks: false if it may not wait, since
+  // something is there. `look` says whether nothing is; for a nap, among what foreign threads push.
+  template <class Look>
+  bool MaySleep(std::int64_t until, Look look) {
+    NoteUntil(until);
+    Announce(kSleeping);
+    HeavyBarrier();  // pushers have only a light one
+    return look();
+  }
+  template <class Look>
+  bool MayNap(Look look) {
+    Announce(kNapping);
+    return look();
+  }
+
+  // The steps of these.
   void Announce(Level level) { level_.store(level, std::memory_order_seq_cst); }
   // Before that, when it will wake by itself: who arms an earlier timer must know.
   void NoteUntil(std::int64_t until) { sleeps_until_.store(until, std::memory_order_relaxed); }
@@ -133,7 +151,7 @@ class Idle {
   }
 
   // How many workers are idle, the watcher included.
-  std::uint32_t idle() const { return idle_.load(std::memory_order_seq_cst); }
+  std::uint32_t count() const { return idle_.load(std::memory_order_seq_cst); }
 
  private:
   bool Rouse() { return level_.exchange(kAwake, std::memory_order_seq_cst) != kAwake; }

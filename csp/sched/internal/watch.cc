@@ -63,39 +63,45 @@ Runnable Worker::Watch() {
   for (;;) {
     if (runtime_.frozen()) runtime_.Freeze();
     if (runtime_.stopped()) return {};
-    std::int64_t until = NextTimer();
     const bool all_idle =
-        runtime_.idle().idle() == static_cast<std::uint32_t>(runtime_.worker_count());
-    bool napping = !all_idle && fruitless < kNapsBeforeSleep;
-    runtime_.idle().NoteUntil(until);
-    runtime_.idle().Announce(napping ? Idle::kNapping : Idle::kSleeping);
-    if (!napping) HeavyBarrier();  // pushers have only a light one (idle.h)
-    if (!napping && !Quiet(until)) {
-      napping = !all_idle;
-      runtime_.idle().Announce(Idle::kNapping);
-    }
-    // What foreign threads push needs the second look in either case.
-    if (inbox_.size() == 0 && runtime_.inject().size() == 0) {
-      if (napping) {
-        runtime_.Nap(std::min(until, DeadlineAfter(NowNanos(), NapLength(fruitless))));
-      } else if (Quiet(until)) {
-        runtime_.SleepUntil(until, all_idle);
-      }
-    }
+        runtime_.idle().count() == static_cast<std::uint32_t>(runtime_.worker_count());
+    const bool may_sleep = all_idle || fruitless >= kNapsBeforeSleep;
+    if (!may_sleep || !Sleep(all_idle)) Nap(fruitless);
     const bool roused = runtime_.idle().Wake();
-    found_work_at_ = NowNanos();  // if there is some
-    naps_ = fruitless;
-    coarse_now_.store(found_work_at_, std::memory_order_relaxed);
+    const std::int64_t now = NowNanos();
+    coarse_now_.store(now, std::memory_order_relaxed);
     FireAllTimers();
-    if (Runnable next = Next()) return next;
-    if (Runnable next = StealWaiting(sightings_.get())) return next;
+    Runnable next = Next();
+    if (!next) next = StealWaiting(sightings_.get());
+    if (next) {
+      found_work_at_ = now;
+      naps_ = fruitless;
+      return next;
+    }
     fruitless = roused ? 0 : fruitless + 1;
   }
 }
 
-// True if no queue shows anything, after the sleep has been announced.
+// For long. False, and it has not slept, if some queue shows something.
+bool Worker::Sleep(bool all_idle) {
+  const std::int64_t until = NextTimer();
+  if (!runtime_.idle().MaySleep(until, [&] { return Quiet(until); })) return false;
+  runtime_.SleepUntil(until, all_idle);
+  return true;
+}
+
+// For some microseconds, while local pushes and earlier timers wake nobody.
+void Worker::Nap(int fruitless) {
+  const std::int64_t until = std::min(NextTimer(), DeadlineAfter(NowNanos(), NapLength(fruitless)));
+  if (runtime_.idle().MayNap([&] { return inbox_.size() == 0 && runtime_.inject().size() == 0; })) {
+    runtime_.Nap(until);
+  }
+}
+
+// True if no queue shows anything, after the sleep until `until` has been announced.
 bool Worker::Quiet(std::int64_t until) {
   if (runtime_.inject().size() != 0 || inbox_.size() != 0 || NextTimer() < until) return false;
+  if (until <= NowNanos()) return false;  // a clock that does not run may just have been moved
   for (int i = 0; i < runtime_.worker_count(); ++i) {
     Worker& other = runtime_.worker(i);
     if (!other.ready_.LooksEmpty()) return false;
@@ -156,6 +162,8 @@ void Worker::StealFrom(Worker& victim, const Sighting& before, ReadyQueue::Loot&
              before.ready.pushed > now.popped ||
              (now.oldest_newborn != 0 && now.oldest_newborn == before.ready.oldest_newborn)) {
     victim.ready_.StealSince(before.ready, stuck, loot);
+  } else if (stuck && victim.ready_.yielded_count() != 0) {
+    victim.ready_.StealYielded(loot);  // the last of them has begun to compute
   }
 }
 

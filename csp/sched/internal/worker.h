@@ -145,6 +145,8 @@ class Worker : public Switch {
   // watch.cc: idle.
   Runnable FindWork();
   Runnable Watch();
+  bool Sleep(bool all_idle);
+  void Nap(int fruitless);
   bool Quiet(std::int64_t until);
   std::int64_t NextTimer() const;
   void FireAllTimers();
