@@ -26,6 +26,9 @@ namespace {
 
 // How long everything must have been idle before it is called a deadlock.
 constexpr absl::Duration kDeadlockDelay = absl::Milliseconds(100);
+// Looked for again after ten times as long, so many times longer at most; and not after a report.
+constexpr std::uint32_t kDeadlockDelays = 5;
+constexpr std::uint32_t kDeadlockReported = UINT32_MAX;
 
 // A busy worker polls at most this often.
 constexpr std::int64_t kPollEveryNanos = 200'000;
@@ -335,7 +338,7 @@ void Runtime::NoteThreadParks() {
   if (deadlock_checks.load(std::memory_order_seq_cst) == 0) return;
   deadlock_checks.store(0, std::memory_order_seq_cst);
   ForEachRuntime([](Runtime& runtime) {
-    if (runtime.deadlock_checked_.exchange(false, std::memory_order_seq_cst) &&
+    if (runtime.deadlock_looks_.exchange(0, std::memory_order_seq_cst) != 0 &&
         runtime.idle_.WakeAfterForeignPush()) {
       runtime.poller().Break();
     }
@@ -359,16 +362,27 @@ void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
   // Nothing to do: a good time to tidy up, a little at a time.
   if (FiberPool::Get().Trim(kWarmStacks, 64) + TrimRecords(64) != 0) return;
   if (until != kForever || poller().HasSources() || live_tasks() == 0 ||
-      deadlock_checked_.load(std::memory_order_relaxed)) {
+      deadlock_looks_.load(std::memory_order_relaxed) == kDeadlockReported ||
+      !CurrentClock().Runs()) {
     Poll(until);
-    return;
+  } else {
+    SleepAndLookForDeadlock();
   }
-  // Perhaps for ever. Looked at once, after a delay, until somebody acts again.
-  Poll(CurrentClock().Runs() ? DeadlineAfter(NowNanos(), kDeadlockDelay) : kForever);
-  if (idle_.roused()) return;
-  deadlock_checked_.store(true, std::memory_order_seq_cst);
+}
+
+// Perhaps for ever. What could act may be a thread that csp does not know, whose end nobody tells, so
+// it is looked again, after ever longer times, until somebody acts.
+void Runtime::SleepAndLookForDeadlock() {
+  const std::uint32_t looks = deadlock_looks_.load(std::memory_order_relaxed);
+  absl::Duration delay = kDeadlockDelay;
+  for (std::uint32_t i = 1; i < std::min(looks + 1, kDeadlockDelays); ++i) delay *= 10;
+  const std::int64_t look_at = DeadlineAfter(NowNanos(), delay);
+  Poll(look_at);
+  if (idle_.roused() || NowNanos() < look_at) return;
+  deadlock_looks_.store(looks + 1, std::memory_order_seq_cst);
   deadlock_checks.fetch_add(1, std::memory_order_seq_cst);
   if (!EverythingWaits()) return;
+  deadlock_looks_.store(kDeadlockReported, std::memory_order_relaxed);
   const std::string report = DeadlockReport();
   if (config_.on_deadlock) {
     config_.on_deadlock(report);

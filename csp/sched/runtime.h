@@ -118,8 +118,8 @@ class Runtime final : public ClockListener {
   void SleepUntil(std::int64_t until, bool all_idle);
   // A worker has found work: what was concluded from its idleness is void.
   void NoteWork() {
-    if (deadlock_checked_.load(std::memory_order_relaxed)) [[unlikely]] {
-      deadlock_checked_.store(false, std::memory_order_relaxed);
+    if (deadlock_looks_.load(std::memory_order_relaxed) != 0) [[unlikely]] {
+      deadlock_looks_.store(0, std::memory_order_relaxed);
     }
   }
   // A plain thread is about to park: it may have been the last one that could act.
@@ -137,7 +137,9 @@ class Runtime final : public ClockListener {
   void RunWorker(int index);
   void Thaw();
   void Poll(std::int64_t until);
-  bool Deadlocked();
+  void SleepAndLookForDeadlock();
+  static void FreezeAll();
+  static void Thaw();
 
   const std::uint64_t number_;
   const RuntimeConfig config_;
@@ -153,8 +155,9 @@ class Runtime final : public ClockListener {
   Atomic<bool> stopping_{false};
   Atomic<bool> stopped_{false};
   Atomic<std::uint32_t> frozen_{0};
-  Atomic<bool> deadlock_checked_{false};
-  Atomic<std::uint32_t> finished_word_{0};  // moves when a task ends during shutdown
+  Atomic<bool> frozen_at_exit_{false};       // thawed at most for a wait
+  Atomic<std::uint32_t> deadlock_looks_{0};  // in this idle period
+  Atomic<std::uint32_t> finished_word_{0};   // moves when a task ends during shutdown
   Atomic<std::uint32_t> running_workers_{0};
   std::vector<std::unique_ptr<Worker>> workers_;
   std::vector<std::thread> threads_;

@@ -166,6 +166,59 @@ TEST_P(DeadlockTest, SilentInAnIdleRuntimeBesideABusyOne) {
       kSilent, "");
 }
 
+// A thread that nobody knows acts, and ends, while the check is at work.
+std::atomic<bool> may_act{false};
+std::thread unknown;
+
+void LetItAct() {
+  may_act = true;
+  unknown.join();
+}
+
+void ActDuringTheCheck(const RunOptions& options) {
+  const Chan<int> ch = MakeChan<int>(1);
+  internal::between_deadlock_looks = &LetItAct;
+  unknown = std::thread([ch] {
+    const auto until = std::chrono::steady_clock::now() + kLong;
+    while (!may_act && std::chrono::steady_clock::now() < until) std::this_thread::yield();
+    ch.TrySend(1);
+  });
+  csp::Run([ch] { ch.Recv(); }, options);
+  if (unknown.joinable()) unknown.join();
+}
+
+TEST_P(DeadlockTest, SilentIfAThreadActsAndEndsDuringTheCheck) {
+  EXPECT_CHILD(ActDuringTheCheck(Options()), kSilent, "");
+}
+
+// Everything waited when it was looked at; then somebody was woken.
+std::atomic<int> looks{0};
+const Chan<int>* woken_during_the_check = nullptr;
+
+void WakeBetweenTheLooks(const RunOptions& options) {
+  const Chan<int> ch = MakeChan<int>();
+  woken_during_the_check = &ch;
+  internal::between_deadlock_looks = [] {
+    if (++looks == 1) woken_during_the_check->TrySend(1);
+  };
+  csp::Run([ch] { ch.Recv(); }, options);
+  std::_Exit(looks == 1 ? 0 : 1);
+}
+
+TEST_P(DeadlockTest, SilentIfSomebodyIsWokenDuringTheCheck) {
+  EXPECT_CHILD(WakeBetweenTheLooks(Options()), kSilent, "");
+}
+
+// Nobody says when such a thread ends.
+TEST_P(DeadlockTest, FoundAfterThePlainThreadThatCouldActHasEnded) {
+  EXPECT_CHILD(
+      {
+        std::thread([] { std::this_thread::sleep_for(kLong); }).detach();
+        csp::Run(WaitForNothing, Options());
+      },
+      kReported, "reported");
+}
+
 // The handler may help: it closes what everybody waits for.
 TEST_P(DeadlockTest, AHandlerMayWakeSomebody) {
   EXPECT_CHILD(

@@ -4,6 +4,8 @@
 
 #include <string>
 
+#include "csp/base/atomic.h"
+
 namespace csp::internal {
 
 // Remembers the threads that are there before any of ours: a sanitizer's.
@@ -14,6 +16,9 @@ void NoteBaselineThreads();
 // nothing is queued; and at least one fiber or thread is parked. Never true by mistake: whatever
 // is unknown counts as able to act.
 bool EverythingWaits();
+
+// For tests: what happens between two looks that must agree.
+extern Atomic<void (*)()> between_deadlock_looks;
 
 // The text of the report: what, then a line for each that waits.
 std::string DeadlockReport();

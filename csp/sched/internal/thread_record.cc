@@ -52,11 +52,14 @@ void ThreadRecord::OnThreadExit(void* record) {
 void ThreadRecord::Wait() {
   if (notified_.load(std::memory_order_acquire) == 0) {
     const bool thawed = Runtime::ThawForWait();
+    const std::uint32_t waits = waits_.load(std::memory_order_relaxed);
+    waits_.store(waits + 1, std::memory_order_seq_cst);  // before NoteThreadParks looks
     Runtime::NoteThreadParks();
     while (notified_.load(std::memory_order_acquire) == 0) FutexWait(notified_, 0, kForever);
+    waits_.store(waits + 2, std::memory_order_release);
     if (thawed) Runtime::FreezeAgain();
   }
-  notified_.store(0, std::memory_order_relaxed);
+  notified_.store(0, std::memory_order_release);  // pairs with current_wait's acquire
 }
 
 void ThreadRecord::Notify() {

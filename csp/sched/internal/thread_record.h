@@ -20,7 +20,14 @@ class ThreadRecord final : public Parker {
 
   void Wait();
   void Notify();
-  bool notified() const { return notified_.load(std::memory_order_acquire) != 0; }
+  // Which wait it is in that nobody has ended yet; 0: none. Of one thread no two have the same.
+  std::uint32_t current_wait() const {
+    const std::uint32_t waits = waits_.load(std::memory_order_seq_cst);
+    const bool notified = notified_.load(std::memory_order_acquire) != 0;
+    // Looked at again: the word may be down since the thread has taken the notification already.
+    return waits % 2 == 0 || notified || waits_.load(std::memory_order_relaxed) != waits ? 0
+                                                                                         : waits;
+  }
 
   Random& random() { return random_; }
   int thread_id() const { return thread_id_.load(std::memory_order_relaxed); }
@@ -41,6 +48,7 @@ class ThreadRecord final : public Parker {
   static Atomic<ThreadRecord*> all_;  // grows at the head only
 
   Atomic<std::uint32_t> notified_{0};
+  Atomic<std::uint32_t> waits_{0};  // odd: in one
   Atomic<bool> in_use_{true};
   Atomic<int> thread_id_{0};
   Random random_;
