@@ -12,10 +12,11 @@
 #include <memory>
 #include <set>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "csp/base/panic.h"
+#include "csp/sched/internal/thread_record.h"
+#include "csp/select/blocking.h"
 #include "csp/select/event.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
@@ -227,7 +228,7 @@ void ParkUnderMlockall() {
           return Mappings() < mappings + 200 ? 1 : 0;
         },
         {.workers = 1, .main_stack_size = 64 << 10}));
-  } catch (const std::system_error&) {  // RLIMIT_MEMLOCK does not allow for a thread's stack
+  } catch (const RuntimeError&) {  // RLIMIT_MEMLOCK does not allow for a thread's stack
     std::_Exit(kMayNot);
   }
 }
@@ -321,6 +322,38 @@ void FailDetachedWithoutAStack() {
         return 0;
       },
       {.workers = 2}));
+}
+
+// The thread's own record is enough for all of them.
+std::size_t ThreadRecords() {
+  std::size_t count = 0;
+  ThreadRecord::ForEach([&](const ThreadRecord&) { ++count; });
+  return count;
+}
+
+void FailManyWithoutAStack() {
+  std::_Exit(csp::Run(
+      [] {
+        rlimit limit;
+        getrlimit(RLIMIT_AS, &limit);
+        limit.rlim_cur = rlim_t{512} << 20;
+        setrlimit(RLIMIT_AS, &limit);
+        const std::size_t records = ThreadRecords();
+        for (int i = 0; i < 100; ++i) {
+          try {
+            Go({.stack_size = 1 << 30}, [] {}).Join();
+            return 1;
+          } catch (const NoStack&) {
+          }
+        }
+        return ThreadRecords() == records ? 0 : 2;
+      },
+      {.workers = 1}));
+}
+
+TEST(FiberMemoryTest, TasksWithoutAStackLeaveNothingBehind) {
+  if (kAsan || kTsan) GTEST_SKIP() << "their shadow memory needs the address space";
+  EXPECT_CHILD(FailManyWithoutAStack(), testing::ExitedWithCode(0), "");
 }
 
 TEST(FiberMemoryTest, ADetachedTaskWithoutAStackIsReported) {

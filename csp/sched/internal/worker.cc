@@ -27,6 +27,8 @@ void Worker::Run() {
   thread_ = CurrentThread();
   thread_->worker = this;
   thread_->records = &records_;
+  // Who waits on the root (a task's closure that is destroyed there, a handler) is a plain thread.
+  root_parker_ = Parker::Current();
   exceptions_ = ThreadExceptionState();
   SetUpThread(root_);
   AcquireLeanRecord();
@@ -38,8 +40,8 @@ void Worker::Run() {
     if (!next) next = FindWork();
     if (!next) break;
     if (const Departure departure = Depart(root_, next)) {
-      Arrive(root_, nullptr, Leave(departure));
-    } else {
+      Arrive(root_, root_parker_, Leave(departure));
+    } else if (failed_.empty()) {
       // The fiber's departure from its worker takes too long: that thread has been preempted, and
       // may be waiting for this processor.
       std::this_thread::sleep_for(std::chrono::microseconds(20));
@@ -206,7 +208,6 @@ void Worker::FailTasks() {
     task->Finished();
     counters.finished.Add();
     if (runtime_.stopping()) runtime_.NoteFinished();
-    thread_->parker = nullptr;  // it may have waited, as a plain thread
   }
 }
 

@@ -161,6 +161,7 @@ class Worker : public Switch {
 
   // Owner.
   ThreadContext* thread_ = nullptr;
+  Parker* root_parker_ = nullptr;
   ExceptionState* exceptions_ = nullptr;
   Context root_;
   Context* departing_ = nullptr;      // whose point the arriving side saves
