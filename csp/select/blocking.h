@@ -56,8 +56,12 @@ bool CancelParker(Parker& parker, std::uint64_t number);
 // else, which nobody has cancelled: such a wait is ended, finds its flag unset, and begins anew.)
 class CancelSweep {
  public:
-  CancelSweep() = default;
-  ~CancelSweep() { Flush(); }
+  // Pairs with FiberPool::Trim.
+  CancelSweep() { cancellers.fetch_add(1, std::memory_order_acq_rel); }
+  ~CancelSweep() {
+    Flush();
+    cancellers.fetch_sub(1, std::memory_order_release);
+  }
   CancelSweep(const CancelSweep&) = delete;
   CancelSweep& operator=(const CancelSweep&) = delete;
 

@@ -9,6 +9,7 @@
 #include "csp/base/cache_line.h"
 
 namespace csp::internal {
+
 namespace {
 
 #ifndef MADV_GUARD_INSTALL
@@ -79,7 +80,9 @@ Fiber* FiberPool::Heat(const Cold& stack) {
                                   stack.slab->stack_class);
   fiber->slab = stack.slab;
   fiber->slab_index = stack.index;
-  stack.slab->hot[stack.index].store(true, std::memory_order_release);
+  Side& side = stack.slab->sides[stack.index];
+  fiber->words.attempt.store(side.attempt, std::memory_order_relaxed);
+  side.hot.store(true, std::memory_order_release);
   return fiber;
 }
 
@@ -97,29 +100,41 @@ void FiberPool::Release(Fiber* list) {
 std::size_t FiberPool::Trim(std::size_t keep, std::size_t limit) {
   std::size_t trimmed = 0;
   const std::lock_guard lock(mu_);
-  for (Class& stacks : classes_) {
-    while (stacks.hot_count > keep && trimmed < limit) {
-      Fiber* fiber = stacks.hot;
-      auto* slab = static_cast<Slab*>(fiber->slab);
-      const std::size_t index = fiber->slab_index;
-      stacks.hot = fiber->next;
+  // After the lock, under which the fibers have come back without their tasks. Acquires what they
+  // wrote when they went, and releases that they are free to whoever counts itself after this.
+  if (cancellers.fetch_add(0, std::memory_order_acq_rel) != 0) return 0;
+  for (std::size_t i = 0; i < kStackClasses && trimmed < limit; ++i) {
+    Class& stacks = classes_[i];
+    const std::size_t room = std::min(keep, kWarmBytes / StackSizeOf(static_cast<std::uint8_t>(i)));
+    if (stacks.hot_count <= room) continue;
+    Fiber** link = &stacks.hot;
+    for (std::size_t k = 0; k < room; ++k) link = &(*link)->next;
+    while (*link != nullptr && trimmed < limit) {
+      Fiber* fiber = *link;
+      *link = fiber->next;
       --stacks.hot_count;
-      slab->hot[index].store(false, std::memory_order_release);
-      fiber->~Fiber();
-      madvise(slab->base + index * slab->stride + kGuardSize, slab->stride - kGuardSize,
-              MADV_DONTNEED);
-      stacks.cold.push_back({slab, index});
+      Cool(fiber, stacks);
       ++trimmed;
     }
   }
   return trimmed;
 }
 
+void FiberPool::Cool(Fiber* fiber, Class& stacks) {
+  auto* slab = static_cast<Slab*>(fiber->slab);
+  const std::size_t index = fiber->slab_index;
+  Side& side = slab->sides[index];
+  side.attempt = fiber->words.attempt.load(std::memory_order_relaxed);
+  side.hot.store(false, std::memory_order_release);
+  fiber->~Fiber();
+  madvise(slab->base + index * slab->stride + kGuardSize, slab->stride - kGuardSize, MADV_DONTNEED);
+  stacks.cold.push_back({slab, index});
+}
+
 FiberPool::Counts FiberPool::counts() {
   Counts counts;
   ForEachHot([&](Fiber*) { ++counts.hot; });
   const std::lock_guard lock(mu_);
-  for (const Class& stacks : classes_) counts.free += stacks.hot_count;
   for (std::size_t i = 0; i < slab_count_.load(std::memory_order_relaxed); ++i) {
     counts.mapped += slabs_[i].load(std::memory_order_relaxed)->stacks;
   }
@@ -133,7 +148,7 @@ Fiber* FiberPool::FindByGuard(const void* address) {
     if (byte < slab.base || byte >= slab.base + slab.stacks * slab.stride) continue;
     const std::size_t index = static_cast<std::size_t>(byte - slab.base) / slab.stride;
     const bool in_guard = static_cast<std::size_t>(byte - slab.base) % slab.stride < kGuardSize;
-    if (!in_guard || !slab.hot[index].load(std::memory_order_acquire)) return nullptr;
+    if (!in_guard || !slab.sides[index].hot.load(std::memory_order_acquire)) return nullptr;
     return FiberAt(slab, index);
   }
   return nullptr;
@@ -184,15 +199,15 @@ FiberPool::Slab* FiberPool::MapSlab(std::uint8_t stack_class) {
     // A huge page would make every parked fiber cost 2 MiB.
     madvise(base, stacks * stride, MADV_NOHUGEPAGE);
     auto* slab = new (std::nothrow) Slab;
-    auto* hot = new (std::nothrow) Atomic<bool>[stacks] {};
-    if (slab == nullptr || hot == nullptr) {
+    auto* sides = new (std::nothrow) Side[stacks];
+    if (slab == nullptr || sides == nullptr) {
       munmap(base, stacks * stride);
       delete slab;
-      delete[] hot;
+      delete[] sides;
       return nullptr;
     }
     // 11: the first stacks of different slabs differ, too.
-    *slab = {static_cast<char*>(base), stride, stacks, count * 11, stack_class, false, hot};
+    *slab = {static_cast<char*>(base), stride, stacks, count * 11, stack_class, false, sides};
 #ifdef CSP_ASAN
     __lsan_register_root_region(base, stacks * stride);
 #endif

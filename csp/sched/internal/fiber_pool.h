@@ -3,11 +3,16 @@
 //   slab (<= 64 MiB, one mmap)   [guard | stack … | Fiber] [guard | stack … | Fiber] …
 //
 // Invariants
-//  1. A slab is never unmapped: control blocks are type-stable.
+//  1. A slab is never unmapped: control blocks are type-stable. A cold one reads as zeros; the next
+//     one in its place goes on with its attempts' generations, so that a claim that comes late
+//     (attempt.h) never finds its own word again.
 //  2. A stack is *virgin* (its guard not yet installed), *cold* (its pages given back to the
 //     system, no control block), or *hot* (a constructed Fiber, free or at work).
-//  3. Only hot control blocks are ever read; `hot` flags are set before a Fiber is handed out and
-//     cleared before its pages go.
+//  3. `hot` flags are set before a Fiber is handed out and cleared before its pages go. Who has found
+//     one set may still read the block when it has gone cold: then it is nobody's.
+//  4. Nothing goes cold while a canceller is at work: it has written to a block that belonged to its
+//     task, and will undo that when it may be free (WaitWords::pins). A canceller that begins later
+//     finds the block without its task, and writes nothing.
 //
 // Guards are 64 KiB, so that a function with a large frame still hits one. They cost no mapping of
 // their own where the kernel has MADV_GUARD_INSTALL (Linux 6.13), which is tried per slab; else
@@ -32,6 +37,8 @@ inline constexpr std::size_t kMinStackSize = std::size_t{16} << 10;
 inline constexpr std::size_t kMaxStackSize = std::size_t{1} << 30;
 inline constexpr std::size_t kGuardSize = std::size_t{64} << 10;
 inline constexpr int kStackClasses = 17;
+// Free stacks of one size that Trim leaves as they are.
+inline constexpr std::size_t kWarmBytes = std::size_t{128} << 20;
 
 // The class of the smallest stack with at least `size` bytes, which must be at most kMaxStackSize.
 std::uint8_t StackClassFor(std::size_t size);
@@ -42,7 +49,6 @@ class FiberPool {
   struct Counts {
     std::size_t mapped = 0;  // stacks in all slabs, virgin ones included
     std::size_t hot = 0;     // with a control block: at work or kept for reuse
-    std::size_t free = 0;    // of them, kept here
   };
 
   // The process's pool; never destroyed.
@@ -54,8 +60,9 @@ class FiberPool {
   // Takes back a list linked by `next`, all of one class.
   void Release(Fiber* list);
 
-  // Gives the pages of free stacks back to the system until `keep` are left in each class, at most
-  // `limit` of them now. Returns how many it was.
+  // Gives the pages of free stacks back to the system until `keep` are left in each class, or what
+  // makes kWarmBytes if that is less, at most `limit` of them now. Those used last stay. Returns how
+  // many it was.
   std::size_t Trim(std::size_t keep, std::size_t limit);
 
   Counts counts();
@@ -66,7 +73,7 @@ class FiberPool {
     for (std::size_t i = 0; i < slab_count_.load(std::memory_order_acquire); ++i) {
       const Slab& slab = *slabs_[i].load(std::memory_order_relaxed);
       for (std::size_t k = 0; k < slab.stacks; ++k) {
-        if (slab.hot[k].load(std::memory_order_acquire)) visit(FiberAt(slab, k));
+        if (slab.sides[k].hot.load(std::memory_order_acquire)) visit(FiberAt(slab, k));
       }
     }
   }
@@ -75,6 +82,11 @@ class FiberPool {
   Fiber* FindByGuard(const void* address);
 
  private:
+  // What is known of a stack without touching its pages.
+  struct Side {
+    Atomic<bool> hot{false};
+    std::uint64_t attempt = 0;  // while cold: where the generations go on
+  };
   struct Slab {
     char* base = nullptr;
     std::size_t stride = 0;  // guard and stack
@@ -82,7 +94,7 @@ class FiberPool {
     std::size_t colour = 0;  // of the first stack
     std::uint8_t stack_class = 0;
     bool mprotect_guards = false;
-    Atomic<bool>* hot = nullptr;
+    Side* sides = nullptr;
   };
   struct Cold {
     Slab* slab;
@@ -102,6 +114,7 @@ class FiberPool {
 
   static Fiber* FiberAt(const Slab& slab, std::size_t index);
   static Fiber* Heat(const Cold& stack);
+  static void Cool(Fiber* fiber, Class& stacks);
   static bool InstallGuard(Slab& slab, std::size_t index);
   Slab* MapSlab(std::uint8_t stack_class);
   bool NextStack(Class& stacks, std::uint8_t stack_class, Cold& out);
