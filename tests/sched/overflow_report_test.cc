@@ -69,6 +69,30 @@ TEST(OverflowReportTest, SilentAboutOtherFaults) {
   EXPECT_CHILD(WriteToNull(), kDied, testing::Not(testing::ContainsRegex("csp: stack overflow")));
 }
 
+void SendTheSignal(int code) {
+  csp::Run([code] {
+    if (code == SI_TKILL) raise(SIGSEGV);
+    if (code == SI_USER) kill(getpid(), SIGSEGV);
+    pause();
+  });
+}
+
+TEST(OverflowReportTest, ASignalThatWasSentKills) {
+  for (const int code : {SI_TKILL, SI_USER}) {
+    EXPECT_CHILD(SendTheSignal(code), kDied,
+                 testing::Not(testing::ContainsRegex("csp: stack overflow")));
+  }
+}
+
+void SendAnIgnoredSignal() {
+  signal(SIGSEGV, SIG_IGN);
+  csp::Run([] { raise(SIGSEGV); });
+}
+
+TEST(OverflowReportTest, UnlessItIsIgnored) {
+  EXPECT_CHILD(SendAnIgnoredSignal(), testing::ExitedWithCode(0), "");
+}
+
 void OnSegv(int) {
   static const char text[] = "the user's handler\n";
   [[maybe_unused]] const auto written = write(STDERR_FILENO, text, sizeof text - 1);

@@ -34,14 +34,19 @@ void Report(const Fiber& fiber) {
 }
 
 void OnSegv(int signal, siginfo_t* info, void* context) {
-  if (const Fiber* fiber = FiberPool::Get().FindByGuard(info->si_addr)) Report(*fiber);
+  const bool sent = info->si_code <= 0;  // by kill or raise: no instruction has faulted
+  if (!sent) {
+    if (const Fiber* fiber = FiberPool::Get().FindByGuard(info->si_addr)) Report(*fiber);
+  }
   if ((previous.sa_flags & SA_SIGINFO) != 0 && previous.sa_sigaction != nullptr) {
     previous.sa_sigaction(signal, info, context);
   } else if (previous.sa_handler != SIG_DFL && previous.sa_handler != SIG_IGN) {
     previous.sa_handler(signal);
-  } else {
-    // The faulting instruction runs again and meets the default action.
+  } else if (!sent || previous.sa_handler != SIG_IGN) {
+    // The faulting instruction runs again and meets the default action; a signal that was sent must
+    // be sent again, and is delivered when this handler returns.
     ::signal(SIGSEGV, SIG_DFL);
+    if (sent) raise(SIGSEGV);
   }
 }
 

@@ -5,7 +5,8 @@
 namespace csp::internal {
 
 // Installs the process's SIGSEGV handler, once. It prints a report if the fault lies in a fiber's
-// guard, then lets whatever handler was there before go on (by default: the process dies).
+// guard, then lets whatever handler was there before go on (by default: the process dies, also of a
+// SIGSEGV that was sent).
 void InstallOverflowReport();
 
 }  // namespace csp::internal
