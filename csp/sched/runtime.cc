@@ -58,10 +58,11 @@ DefaultRuntime& TheDefault() {
   return true;
 }();
 
-void PrepareProcess() {
+void PrepareProcess(void (*at_exit)()) {
   static std::once_flag once;
-  std::call_once(once, [] {
+  std::call_once(once, [at_exit] {
     InstallOverflowReport();
+    std::atexit(at_exit);
     pthread_atfork(nullptr, nullptr, [] {
       forked_child.store(true, std::memory_order_relaxed);
       CurrentThread()->budget = 0;  // so that the next blocking verb takes notice (blocking.cc)
@@ -75,7 +76,7 @@ Runtime::Runtime(const RuntimeConfig& config)
     : number_(runtimes_made.fetch_add(1, std::memory_order_relaxed) + 1),
       config_(config),
       default_stack_class_(StackClassFor(config.stack_size)) {
-  PrepareProcess();
+  PrepareProcess(&FreezeAll);
   const int count = config.workers > 0 ? config.workers : UsableCpus();
   for (int i = 0; i < count; ++i) workers_.push_back(std::make_unique<Worker>(*this, i));
   RegisterRuntime(this);
@@ -130,11 +131,8 @@ Runtime& Runtime::Default() {
   if (state.runtime.load(std::memory_order_relaxed) == nullptr) {
     auto* runtime = new Runtime(RuntimeConfig{});
     state.runtime.store(runtime, std::memory_order_release);
-    // Destructors of static objects that are older than this must not meet running fibers.
-    std::atexit([] {
-      exiting_thread.store(gettid());
-      TheDefault().runtime.load()->frozen_.store(1);
-    });
+    // Once more: what has come since PrepareProcess is younger than the handler there.
+    std::atexit(&FreezeAll);
   }
   return *state.runtime.load(std::memory_order_relaxed);
 }
@@ -289,21 +287,35 @@ void Runtime::Freeze() {
   while (frozen()) FutexWait(frozen_, 1, kForever);
 }
 
+// Destructors of static objects that are older than this must not meet running fibers.
+void Runtime::FreezeAll() {
+  exiting_thread.store(gettid());
+  ForEachRuntime([](Runtime& runtime) {
+    runtime.frozen_at_exit_.store(true);
+    runtime.frozen_.store(1);
+  });
+}
+
 void Runtime::Thaw() {
-  frozen_.store(0);
-  FutexWakeAll(frozen_);
+  ForEachRuntime([](Runtime& runtime) {
+    if (runtime.frozen_.exchange(0) != 0) FutexWakeAll(runtime.frozen_);
+  });
 }
 
 // What the destructor waits for may need the workers; what else runs meanwhile may use objects that
 // are gone, but a process that hangs at its end is worse.
 bool Runtime::ThawForWait() {
-  Runtime* runtime = DefaultIfStarted();
-  if (runtime == nullptr || !runtime->frozen() || exiting_thread.load() != gettid()) return false;
-  runtime->Thaw();
+  if (exiting_thread.load() == 0 || exiting_thread.load() != gettid()) return false;
+  Thaw();
   return true;
 }
 
-void Runtime::FreezeAgain() { DefaultIfStarted()->frozen_.store(1); }
+// A runtime that has come in the meantime is the destructor's own.
+void Runtime::FreezeAgain() {
+  ForEachRuntime([](Runtime& runtime) {
+    if (runtime.frozen_at_exit_.load()) runtime.frozen_.store(1);
+  });
+}
 
 void Runtime::Call(Idle::Seat& seat) {
   seat.called.store(1, std::memory_order_release);

@@ -8,8 +8,8 @@
 //      until AwaitDrained says that none is left or the grace period is over).
 //   3. Stop: the workers leave once they are idle. A worker that a stubborn task holds is left
 //      behind, and with it the Runtime, which then may not be destroyed.
-// The default runtime skips 2 and 3: at exit its workers freeze at their next switch, but go on
-// while a static object's destructor waits.
+// The default runtime skips 2 and 3. At exit the workers of every runtime that is left freeze at
+// their next switch, but go on while a static object's destructor waits.
 #ifndef CSP_SCHED_RUNTIME_H_
 #define CSP_SCHED_RUNTIME_H_
 
@@ -104,8 +104,8 @@ class Runtime final : public ClockListener {
   std::uint8_t default_stack_class() const { return default_stack_class_; }
   // Returns when the workers may go on.
   void Freeze();
-  // The thread that ends the process is about to wait: true if the default runtime was frozen, and
-  // is not for now.
+  // The thread that ends the process is about to wait: true if runtimes were frozen, and are not for
+  // now.
   static bool ThawForWait();
   static void FreezeAgain();
   // Throws RuntimeError in a forked child.
@@ -135,7 +135,6 @@ class Runtime final : public ClockListener {
  private:
   void StartWorkers();
   void RunWorker(int index);
-  void Thaw();
   void Poll(std::int64_t until);
   void SleepAndLookForDeadlock();
   static void FreezeAll();

@@ -116,6 +116,67 @@ void StartTheDefaultRuntime() {
   Go([] {}).Join();
 }
 
+// Its destructor says whether fibers stop once it has begun: none may switch during a whole pause.
+struct OldObject {
+  ~OldObject() {
+    for (int i = 0; i < 100; ++i) {
+      const long before = switches;
+      std::this_thread::sleep_for(std::chrono::milliseconds(20));
+      if (switches == before) std::_Exit(8);
+    }
+    std::_Exit(9);
+  }
+  static std::atomic<long> switches;
+};
+std::atomic<long> OldObject::switches{0};
+
+void SwitchForEver() {
+  for (int i = 0; i < 4; ++i) {
+    Go([] {
+      for (;;) {
+        Yield();
+        ++OldObject::switches;
+      }
+    });
+  }
+}
+
+void ExitInARun() {
+  static OldObject old;
+  csp::Run(
+      [] {
+        SwitchForEver();
+        std::exit(0);
+      },
+      {.workers = 3});
+}
+
+TEST(ExitTest, TheFibersOfARunFreezeToo) { EXPECT_CHILD(ExitInARun(), ExitedWithCode(8), ""); }
+
+void ExitAfterARunThatLeftSomebodyBehind() {
+  static OldObject old;
+  csp::Run(
+      [] {
+        Go([] {
+          for (;;) {
+            try {
+              Yield();
+              SleepFor(absl::Microseconds(1));
+            } catch (const Cancelled&) {
+            }
+            ++OldObject::switches;
+          }
+        });
+        Yield();
+      },
+      {.workers = 2, .grace = absl::Milliseconds(20)});
+  std::exit(0);
+}
+
+TEST(ExitTest, AlsoThoseThatWereLeftBehind) {
+  EXPECT_CHILD(ExitAfterARunThatLeftSomebodyBehind(), ExitedWithCode(8), "");
+}
+
 void SendAndClose() {
   static const Chan<int> full = MakeChan<int>(1);
   static const Chan<int> heard = MakeChan<int>();
