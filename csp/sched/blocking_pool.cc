@@ -96,9 +96,9 @@ std::size_t BlockingPool::threads() const {
   return threads_;
 }
 
-std::size_t BlockingPool::idle_threads() const {
+std::size_t BlockingPool::calls() const {
   const std::lock_guard lock(mu_);
-  return idle_;
+  return waiting_jobs_ + threads_ - idle_ - starting_;
 }
 
 bool BlockingPool::quiet() const {

@@ -47,7 +47,8 @@ class BlockingPool {
   void Submit(Job* job);
 
   std::size_t threads() const;
-  std::size_t idle_threads() const;
+  // At work or not begun.
+  std::size_t calls() const;
   // True if no job waits or runs.
   bool quiet() const;
 

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cstdio>
+#include <cstring>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "absl/debugging/symbolize.h"
 #include "absl/strings/str_format.h"
@@ -20,6 +22,7 @@ namespace {
 
 using internal::Fiber;
 using internal::Parker;
+using internal::Runtime;
 
 std::string Site(const void* address) {
   if (address == nullptr) return "";
@@ -49,6 +52,8 @@ class Lines {
 
   // True if there is room for one more, which the caller then appends.
   bool Next() { return ++count_ <= limit_; }
+  std::size_t room() const { return limit_ - std::min(limit_, count_); }
+  void Skip(std::size_t count) { count_ = std::max(count_, limit_) + count; }
   std::string& text() { return text_; }
 
   std::string Finish() {
@@ -66,13 +71,11 @@ std::string Named(std::string_view name) {
   return name.empty() ? "" : absl::StrFormat(" \"%s\"", name);
 }
 
-}  // namespace
-
-std::string DumpFibers(std::size_t limit) {
+void AddFibers(Lines& lines, const Runtime* only) {
   const std::int64_t now = internal::NowNanos();
-  Lines lines(limit);
   internal::FiberPool::Get().ForEachHot([&](Fiber* fiber) {
-    if (fiber->runtime.load(std::memory_order_relaxed) == nullptr || !lines.Next()) return;
+    const Runtime* runtime = fiber->runtime.load(std::memory_order_relaxed);
+    if (runtime == nullptr || (only != nullptr && runtime != only) || !lines.Next()) return;
     char name[Fiber::kNameSize];
     fiber->CopyName(name);
     absl::StrAppendFormat(&lines.text(), "fiber %d%s %s, stack %d KiB%s\n", fiber->number(),
@@ -80,18 +83,55 @@ std::string DumpFibers(std::size_t limit) {
                           internal::StackSizeOf(fiber->stack_class()) >> 10,
                           Site(fiber->spawn_site.load(std::memory_order_relaxed)));
   });
-  internal::ForEachRuntime([&](internal::Runtime& runtime) {
-    runtime.ForEachUnstarted([&](internal::TaskRecord& task) {
-      if (!lines.Next()) return;
-      absl::StrAppendFormat(&lines.text(), "task %d%s not started%s\n", task.number,
-                            Named(task.name != nullptr ? task.name : ""), Site(task.spawn_site));
-    });
+}
+
+// Workers wait for the queues' locks: under them is only copied, into what has been reserved before.
+void AddUnstarted(Lines& lines, Runtime& runtime) {
+  struct Task {
+    std::uint64_t number;
+    const void* spawn_site;
+    char name[Fiber::kNameSize];
+  };
+  std::vector<Task> tasks;
+  const std::size_t there = runtime.unstarted_count();
+  tasks.reserve(std::min(there, lines.room()));
+  runtime.ForEachUnstarted([&](const internal::TaskRecord& record) {
+    if (tasks.size() == tasks.capacity()) return false;
+    Task& task = tasks.emplace_back(Task{record.number, record.spawn_site, {}});
+    if (record.name != nullptr) std::strncpy(task.name, record.name, sizeof task.name - 1);
+    return true;
   });
+  for (const Task& task : tasks) {
+    if (!lines.Next()) continue;
+    absl::StrAppendFormat(&lines.text(), "task %d%s not started%s\n", task.number, Named(task.name),
+                          Site(task.spawn_site));
+  }
+  if (there > tasks.size()) lines.Skip(there - tasks.size());
+}
+
+void AddThreads(Lines& lines) {
+  const std::int64_t now = internal::NowNanos();
   internal::ThreadRecord::ForEach([&](const internal::ThreadRecord& thread) {
     if (thread.note.reason.load(std::memory_order_relaxed) == nullptr || !lines.Next()) return;
     absl::StrAppendFormat(&lines.text(), "thread %d %s\n", thread.thread_id(),
                           Waiting(thread.note, now));
   });
+}
+
+}  // namespace
+
+std::string DumpFibers(std::size_t limit) {
+  Lines lines(limit);
+  AddFibers(lines, nullptr);
+  internal::ForEachRuntime([&](Runtime& runtime) { AddUnstarted(lines, runtime); });
+  AddThreads(lines);
+  return lines.Finish();
+}
+
+std::string internal::DumpFibersOf(Runtime& runtime, std::size_t limit) {
+  Lines lines(limit);
+  AddFibers(lines, &runtime);
+  AddUnstarted(lines, runtime);
   return lines.Finish();
 }
 

@@ -24,6 +24,15 @@ std::string DumpFibers(std::size_t limit = SIZE_MAX);
 // DumpFibers to the standard error, for debuggers.
 void PrintFibers();
 
+namespace internal {
+
+class Runtime;
+
+// The fibers and unstarted tasks of one runtime alone.
+std::string DumpFibersOf(Runtime& runtime, std::size_t limit);
+
+}  // namespace internal
+
 }  // namespace csp
 
 #endif  // CSP_SCHED_DUMP_H_

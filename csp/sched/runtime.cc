@@ -243,9 +243,15 @@ bool Runtime::Stop(std::chrono::steady_clock::time_point until) {
   return true;
 }
 
-void Runtime::ForEachUnstarted(const std::function<void(TaskRecord&)>& visit) {
+void Runtime::ForEachUnstarted(const std::function<bool(const TaskRecord&)>& visit) {
   inject_.ForEachTask(visit);
   for (const auto& worker : workers_) worker->ForEachUnstarted(visit);
+}
+
+std::size_t Runtime::unstarted_count() const {
+  std::size_t count = inject_.task_count();
+  for (const auto& worker : workers_) count += worker->unstarted_count();
+  return count;
 }
 
 void Runtime::InstallPoller(Poller* poller) {

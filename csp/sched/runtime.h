@@ -79,8 +79,10 @@ class Runtime final : public ClockListener {
   // True if every worker has left; false if some are stuck (they get until `until`).
   bool Stop(std::chrono::steady_clock::time_point until);
 
-  // Every task of this runtime that has not started.
-  void ForEachUnstarted(const std::function<void(TaskRecord&)>& visit);
+  // Every task of this runtime that has not started; and about how many these are. `visit` is called
+  // under the queues' locks (spinlock.h says what it may do) and says whether it wants more.
+  void ForEachUnstarted(const std::function<bool(const TaskRecord&)>& visit);
+  std::size_t unstarted_count() const;
 
   // Replaces the poller, also while workers sleep in the old one, which must live on.
   void InstallPoller(Poller* poller);

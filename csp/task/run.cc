@@ -8,6 +8,7 @@
 #include "csp/task/run.h"
 
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -78,9 +79,14 @@ bool Drain(Runtime& runtime, SteadyClock::time_point until) {
 constexpr std::size_t kMostNamed = 100;
 
 void NameWhoIsLeft(Runtime& runtime, const char* call) {
-  std::fprintf(stderr, "csp: %s: %llu tasks did not end within the grace period:\n%s", call,
-               static_cast<unsigned long long>(runtime.live_tasks()),
-               DumpFibers(kMostNamed).c_str());
+  if (const std::uint64_t tasks = runtime.live_tasks(); tasks != 0) {
+    std::fprintf(stderr, "csp: %s: %" PRIu64 " tasks did not end within the grace period:\n%s",
+                 call, tasks, DumpFibersOf(runtime, kMostNamed).c_str());
+  }
+  if (const std::size_t calls = runtime.blocking_pool().calls(); calls != 0) {
+    std::fprintf(stderr, "csp: %s: %zu Blocking calls did not end within the grace period\n", call,
+                 calls);
+  }
 }
 
 // True if nothing runs any more. Tasks leave BlockingDetached calls behind, and those may have called
@@ -95,7 +101,10 @@ bool End(Runtime& runtime, SteadyClock::time_point until) {
   bool clean = Drain(runtime, until);
   while (clean && !Quiet(runtime)) {
     // Calls that are left behind keep the workers, which fire their timers.
-    if (SteadyClock::now() >= until) return false;
+    if (SteadyClock::now() >= until) {
+      NameWhoIsLeft(runtime, "Run");
+      return false;
+    }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
     clean = Drain(runtime, until);
   }

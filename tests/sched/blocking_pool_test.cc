@@ -36,7 +36,7 @@ TEST(BlockingPoolTest, RunsJobsInOrderOnOneThreadWhereOneIsEnough) {
   }
   EXPECT_EQ(threads.size(), 1U);
   EXPECT_EQ(pool.threads(), 1U);
-  EXPECT_EQ(pool.idle_threads(), 1U);
+  EXPECT_EQ(pool.calls(), 0U);
 }
 
 TEST(BlockingPoolTest, StartsAThreadForEachJobThatBlocks) {
@@ -72,6 +72,7 @@ TEST(BlockingPoolTest, NoMoreThreadsThanTheLimit) {
   }
   EXPECT_EQ(pool.threads(), BlockingPool::kMaxThreads);
   EXPECT_FALSE(pool.quiet());
+  EXPECT_EQ(pool.calls(), static_cast<std::size_t>(count));
   go_on.count_down();
   while (!pool.quiet()) std::this_thread::yield();
   EXPECT_EQ(ran, count);

@@ -27,6 +27,10 @@ TEST(InjectQueueTest, FirstInFirstOut) {
   FakeTask tasks[2];
   for (FakeTask& task : tasks) queue.Push(&task);
   EXPECT_EQ(queue.size(), 5U);
+  EXPECT_EQ(queue.task_count(), 2U);
+  int visits = 0;
+  queue.ForEachTask([&](TaskRecord&) { return ++visits < 1; });
+  EXPECT_EQ(visits, 1);  // no more than it asked for
 
   Fiber* out[8] = {};
   EXPECT_EQ(queue.PopFibers(out, 2), 2U);
@@ -37,8 +41,10 @@ TEST(InjectQueueTest, FirstInFirstOut) {
   queue.ForEachTask([&](TaskRecord& task) {
     ++visited;
     EXPECT_EQ(&task, &tasks[1]);
+    return true;
   });
   EXPECT_EQ(visited, 1);
+  EXPECT_EQ(queue.task_count(), 1U);
   EXPECT_EQ(queue.PopFibers(out, 8), 1U);
   EXPECT_EQ(out[0], fibers[2]);
   EXPECT_EQ(queue.PopFibers(out, 8), 0U);

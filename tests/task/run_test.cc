@@ -16,6 +16,7 @@
 #include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
 #include "csp/time/time.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/sched/child.h"
 #include "tests/support/fixture.h"
@@ -316,6 +317,38 @@ void RunWithAShieldedTask() {
 
 TEST(RunTest, NamesAShieldedTaskAfterTheGraceAndReturns) {
   EXPECT_CHILD(RunWithAShieldedTask(), ExitedWithCode(0), "\"shielded\" parked in chan Recv");
+}
+
+// Not those who have nothing to do with it, however many come first.
+void RunWithAStubbornTaskAmongOthers() {
+  for (int i = 0; i < 150; ++i) Go({.name = "bystander"}, [] { MakeChan<int>().Recv(); });
+  while (GetStats().parks < 150) std::this_thread::yield();
+  RunWithAShieldedTask();
+}
+
+TEST(RunTest, NamesNobodyElse) {
+  EXPECT_CHILD(RunWithAStubbornTaskAmongOthers(), ExitedWithCode(0),
+               testing::AllOf(testing::HasSubstr("\"shielded\" parked in chan Recv"),
+                              testing::Not(testing::ContainsRegex("bystander|\nthread"))));
+}
+
+void RunWithABlockingCall() {
+  csp::Run(
+      [] {
+        static Event begun;
+        BlockingDetached([] {
+          begun.Set();
+          for (;;) std::this_thread::sleep_for(std::chrono::hours(1));
+        });
+        begun.Wait();
+      },
+      {.workers = 2, .grace = absl::Milliseconds(50)});
+  std::_Exit(7);
+}
+
+TEST(RunTest, NamesBlockingCallsThatAreLeft) {
+  EXPECT_CHILD(RunWithABlockingCall(), ExitedWithCode(7),
+               "Run: 1 Blocking calls did not end within the grace period");
 }
 
 TEST(RunTest, EndsWithArmedTimers) {

@@ -25,6 +25,7 @@ class InjectQueue {
   void Push(TaskRecord* task) {
     const std::lock_guard lock(mu_);
     tasks_.PushBack(task);
+    NoteTasks(task_count() + 1);
     Add(1);
   }
 
@@ -43,7 +44,10 @@ class InjectQueue {
     if (empty()) return nullptr;
     const std::lock_guard lock(mu_);
     TaskRecord* task = tasks_.PopFront();
-    if (task != nullptr) Subtract(1);
+    if (task != nullptr) {
+      NoteTasks(task_count() - 1);
+      Subtract(1);
+    }
     return task;
   }
 
@@ -51,16 +55,19 @@ class InjectQueue {
   std::size_t size() const { return size_.load(std::memory_order_seq_cst); }
   bool empty() const { return size_.load(std::memory_order_relaxed) == 0; }
 
+  // Those among them that have not started.
+  std::size_t task_count() const { return task_count_.load(std::memory_order_relaxed); }
+
+  // Calls `visit` with each of these, under the lock, until it says false.
   template <class Visit>
   void ForEachTask(Visit visit) {
     const std::lock_guard lock(mu_);
-    for (TaskRecord* task = tasks_.front(); task != nullptr;
-         task = IntrusiveList<TaskRecord>::Next(task)) {
-      visit(*task);
-    }
+    TaskRecord* task = tasks_.front();
+    while (task != nullptr && visit(*task)) task = IntrusiveList<TaskRecord>::Next(task);
   }
 
  private:
+  void NoteTasks(std::size_t count) { task_count_.store(count, std::memory_order_relaxed); }
   void Add(std::size_t count) {
     size_.store(size_.load(std::memory_order_relaxed) + count, std::memory_order_seq_cst);
   }
@@ -72,6 +79,7 @@ class InjectQueue {
   FiberList fibers_;
   IntrusiveList<TaskRecord> tasks_;
   Atomic<std::size_t> size_{0};
+  Atomic<std::size_t> task_count_{0};
 };
 
 }  // namespace csp::internal

@@ -128,13 +128,14 @@ class ReadyQueue {
   void StealYielded(Loot& loot);
   std::size_t yielded_count() const { return yielded_count_.load(std::memory_order_relaxed); }
 
+  std::size_t newborn_count() const { return newborn_count_.load(std::memory_order_relaxed); }
+
+  // Calls `visit` with each newborn, under the lock, until it says false.
   template <class Visit>
   void ForEachNewborn(Visit visit) {
     lock_.EnterAsVisitor();
-    for (TaskRecord* task = newborns_.front(); task != nullptr;
-         task = IntrusiveList<TaskRecord>::Next(task)) {
-      visit(*task);
-    }
+    TaskRecord* task = newborns_.front();
+    while (task != nullptr && visit(*task)) task = IntrusiveList<TaskRecord>::Next(task);
     lock_.LeaveAsVisitor();
   }
 
@@ -156,7 +157,6 @@ class ReadyQueue {
     if (task != nullptr) NoteNewborns(newborn_count() - 1);
     return task;
   }
-  std::size_t newborn_count() const { return newborn_count_.load(std::memory_order_relaxed); }
   void NoteNewborns(std::size_t count) {
     newborn_count_.store(count, std::memory_order_relaxed);
     // Its number, not its address: the next task may have the same.

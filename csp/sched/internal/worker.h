@@ -95,6 +95,7 @@ class Worker : public Switch {
     ready_.ForEachNewborn(visit);
     inbox_.ForEachTask(visit);
   }
+  std::size_t unstarted_count() const { return ready_.newborn_count() + inbox_.task_count(); }
   std::size_t timer_count() const { return timers_.size(); }
   // Nothing in its queues, as far as can be seen.
   bool LooksIdle() const { return inbox_.size() == 0 && ready_.LooksEmpty(); }
