@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <thread>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "csp/base/clock.h"
 #include "csp/chan/chan.h"
 #include "csp/select/event.h"
+#include "csp/task/after_func.h"
 #include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
@@ -248,6 +250,51 @@ TEST_P(FairnessTest, ABusyRuntimeServesForeignThreads) {
     over = true;
     for (Task<void>& task : busy) task.Join();
   });
+}
+
+// One computes, the others are busy, so that none is idle who would look after it. `begin`, on the
+// computing fiber, starts what must come true meanwhile.
+void WhileOneComputes(int workers, const std::function<void(std::atomic<bool>& done)>& begin) {
+  const Watchdog watchdog;
+  csp::Run(
+      [&] {
+        std::atomic<bool> done{false};
+        std::atomic<bool> over{false};
+        std::atomic<int> turns{0};
+        std::vector<Task<void>> busy;
+        for (int i = 0; i < 4 * workers; ++i) {
+          busy.push_back(Go([&] {
+            while (!over) {
+              ++turns;
+              Yield();
+            }
+          }));
+        }
+        while (turns < 100) Yield();
+        const int before = turns;
+        while (turns < before + 1000) {  // the others are elsewhere
+        }
+        begin(done);
+        while (!done) {
+        }
+        over = true;
+        for (Task<void>& task : busy) task.Join();
+      },
+      {.workers = workers});
+}
+
+TEST(FairnessTest, ATimerOfAWorkerThatComputes) {
+  for (const int workers : {2, 4}) {
+    WhileOneComputes(workers, [](std::atomic<bool>& done) {
+      (void)AfterFunc(absl::Milliseconds(5), [&done] { done = true; });
+    });
+  }
+}
+
+TEST(FairnessTest, ATaskOfAWorkerThatComputes) {
+  for (const int workers : {2, 4}) {
+    WhileOneComputes(workers, [](std::atomic<bool>& done) { Go([&done] { done = true; }); });
+  }
 }
 
 TEST_P(FairnessTest, APinnedFiberThatYieldsDoesNotStarveOthers) {

@@ -126,12 +126,39 @@ void Worker::FireAllTimers() {
   }
 }
 
+Worker::Sighting Worker::LookAt(const Worker& other) {
+  return {other.ready_.Look(), other.ticks_.value(), other.yields_.value()};
+}
+
 void Worker::Look(Sighting* sightings) {
   for (int i = 0; i < runtime_.worker_count(); ++i) {
     Worker& other = runtime_.worker(i);
-    if (&other == this) continue;
-    sightings[i] = {other.ready_.Look(), other.ticks_.value(), other.yields_.value()};
+    if (&other != this) sightings[i] = LookAt(other);
   }
+}
+
+// By a busy worker, about once in a millisecond. Who computes neither fires its timers nor runs what
+// it has woken; a watcher would see to both, but with all workers busy there is none.
+void Worker::GlanceAtOthers(std::int64_t now) {
+  last_glance_ = now;
+  if (idle_.count() != 0) return;
+  ReadyQueue::Loot loot;
+  const int count = runtime_.worker_count();
+  for (int i = 0; i < std::min(count, kGlanceAt); ++i) {
+    const int k = next_glance_;
+    next_glance_ = (k + 1) % count;
+    Worker& other = runtime_.worker(k);
+    if (&other == this) continue;
+    if (other.timers_.next_hint() <= now) other.FireTimers(*this, now);
+    Sighting& before = sightings_[static_cast<std::size_t>(k)];
+    const bool computes = other.ticks_.value() == before.ticks;
+    if (computes && loot.count == 0) StealFrom(other, before, loot);
+    before = LookAt(other);
+  }
+  if (loot.count == 0) return;
+  counters.steals.Add(loot.count);
+  ready_.Add(loot);
+  AfterLocalPush();  // while in hand it was nowhere
 }
 
 Runnable Worker::StealWaiting(Sighting* sightings) {

@@ -286,6 +286,9 @@ Runnable Worker::Maintain() {
     coarse_now_.store(now, std::memory_order_relaxed);
     if (timers_.next_hint() <= now) FireTimers(*this, now);
     if (has_sources) runtime_.PollNow(now);
+    // (A clock that does not run says nothing about how long it was.)
+    constexpr std::int64_t kGlanceEveryNanos = 1'000'000;
+    if (now - last_glance_ >= kGlanceEveryNanos || tick % kGlanceEvery == 0) GlanceAtOthers(now);
   }
   if (tick % kOldestNewbornEvery == 0) {
     if (TaskRecord* task = ready_.PopOldestNewborn()) return {nullptr, task};

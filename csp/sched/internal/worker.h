@@ -117,6 +117,8 @@ class Worker : public Switch {
   static constexpr std::uint32_t kFavourEvery = 8;
   static constexpr std::uint32_t kOldestNewbornEvery = 4096;
   static constexpr std::uint32_t kCoarseNowEvery = 256;
+  static constexpr std::uint32_t kGlanceEvery = 8192;
+  static constexpr int kGlanceAt = 8;  // workers at a time
   static constexpr std::uint32_t kSlotBudget = 32;
   static constexpr std::uint32_t kCachedStacks = 128;
 
@@ -151,7 +153,9 @@ class Worker : public Switch {
   bool Quiet(std::int64_t until);
   std::int64_t NextTimer() const;
   void FireAllTimers();
+  static Sighting LookAt(const Worker& other);
   void Look(Sighting* sightings);
+  void GlanceAtOthers(std::int64_t now);
   Runnable StealWaiting(Sighting* sightings);
   void StealFrom(Worker& victim, const Sighting& before, ReadyQueue::Loot& loot);
 
@@ -178,6 +182,8 @@ class Worker : public Switch {
   std::unique_ptr<Sighting[]> sightings_;
   std::int64_t found_work_at_ = 0;  // when it last watched with success
   int naps_ = 0;                    // how many it took
+  std::int64_t last_glance_ = 0;
+  int next_glance_ = 0;  // at which worker it begins
   Atomic<std::int64_t> coarse_now_{0};
 
   // Shared.
