@@ -1,5 +1,6 @@
 #include "csp/sched/internal/cpu_count.h"
 
+#include <errno.h>
 #include <sched.h>
 
 #include <cstdlib>
@@ -86,6 +87,30 @@ TEST_F(CpuQuotaTest, Nonsense) {
 TEST(UsableCpusTest, AtLeastOneAndNoMoreThanTheMachineHas) {
   EXPECT_GE(UsableCpus(), 1);
   EXPECT_LE(UsableCpus(), static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+TEST(CpusInAffinityTest, OfAMachineWithMoreThanACpuSetHolds) {
+  // As the kernel does where 5,000 processors are possible.
+  EXPECT_EQ(CpusInAffinity([](std::size_t size, cpu_set_t* mask) {
+              if (size < 5000 / 8) {
+                errno = EINVAL;
+                return -1;
+              }
+              CPU_ZERO_S(size, mask);
+              for (int cpu = 0; cpu < 4800; cpu += 2) CPU_SET_S(cpu, size, mask);
+              return 0;
+            }),
+            2400);
+}
+
+TEST(CpusInAffinityTest, OneWhereItCannotBeTold) {
+  for (const int error : {EINVAL, ENOSYS}) {
+    EXPECT_EQ(CpusInAffinity([error](std::size_t, cpu_set_t*) {
+                errno = error;
+                return -1;
+              }),
+              1);
+  }
 }
 
 // A12: as under `taskset -c 0`.

@@ -1,6 +1,6 @@
 #include "csp/sched/internal/cpu_count.h"
 
-#include <sched.h>
+#include <errno.h>
 
 #include <algorithm>
 #include <cmath>
@@ -68,10 +68,25 @@ std::optional<double> CgroupCpuQuota(const std::string& proc_cgroup, const std::
   return least;
 }
 
+int CpusInAffinity(const std::function<int(std::size_t, cpu_set_t*)>& get_mask) {
+  // A cpu_set_t has room for 1,024, and the kernel wants room for all that there might ever be.
+  constexpr std::size_t kMostCpus = std::size_t{1} << 20;
+  for (std::size_t room = CPU_SETSIZE; room <= kMostCpus; room *= 2) {
+    cpu_set_t* mask = CPU_ALLOC(room);
+    if (mask == nullptr) break;
+    const std::size_t size = CPU_ALLOC_SIZE(room);
+    const int error = get_mask(size, mask) == 0 ? 0 : errno;
+    const int cpus = error == 0 ? CPU_COUNT_S(size, mask) : 0;
+    CPU_FREE(mask);
+    if (error == 0) return std::max(1, cpus);
+    if (error != EINVAL) break;
+  }
+  return 1;
+}
+
 int UsableCpus() {
-  cpu_set_t mask;
-  int cpus = 1;
-  if (sched_getaffinity(0, sizeof mask, &mask) == 0) cpus = std::max(1, CPU_COUNT(&mask));
+  int cpus = CpusInAffinity(
+      [](std::size_t size, cpu_set_t* mask) { return sched_getaffinity(0, size, mask); });
   std::ifstream file("/proc/self/cgroup");
   std::ostringstream text;
   text << file.rdbuf();
