@@ -41,7 +41,9 @@ void ModelTime::Pass(std::int64_t now) {
   now_.store(now);
   Timer::Fired fired[8];
   const std::size_t count = heap_.FireDue(now, fired, std::size(fired));
-  for (std::size_t i = 0; i < count; ++i) fired[i].unpark->Unpark();
+  for (std::size_t i = 0; i < count; ++i) {
+    if (fired[i].unpark != nullptr) fired[i].unpark->Unpark();
+  }
 }
 
 // What csp/sched and csp/base/clock do otherwise.

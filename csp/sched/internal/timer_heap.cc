@@ -29,8 +29,7 @@ std::size_t TimerHeap::FireDue(std::int64_t now, Timer::Fired* out, std::size_t 
   while (count < limit && !entries_.empty() && entries_[0].deadline <= now) {
     Timer* timer = entries_[0].timer;
     Erase(0);
-    const Timer::Fired fired = timer->Fire();
-    if (fired.unpark != nullptr || fired.spawn != nullptr) out[count++] = fired;
+    out[count++] = timer->Fire();
   }
   Publish();
   return count;

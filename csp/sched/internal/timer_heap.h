@@ -31,8 +31,8 @@ class TimerHeap {
   // True if the timer was still armed.
   bool Remove(Timer& timer);
 
-  // Fires what is due at `now`, at most `limit` timers; what is to be done about it goes to `out`.
-  // Returns how many it wrote there.
+  // Fires what is due at `now`, at most `limit` timers; what is to be done about each goes to `out`
+  // (nothing, if it comes too late for its wait). Returns how many it was.
   std::size_t FireDue(std::int64_t now, Timer::Fired* out, std::size_t limit);
 
   // At the runtime's end, when nobody fires any more: tells those who are left that it is over.
