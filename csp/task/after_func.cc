@@ -53,7 +53,10 @@ class AfterFuncState final : public TimedTask {
 
 }  // namespace internal
 
-bool AfterFuncTimer::Stop() { return state_ != nullptr && state_->Stop(); }
+bool AfterFuncTimer::Stop() {
+  internal::Runtime::CheckNotForked();
+  return state_ != nullptr && state_->Stop();
+}
 
 bool AfterFuncTimer::Reset(absl::Duration delay) {
   if (state_ == nullptr) {

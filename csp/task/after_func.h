@@ -95,6 +95,9 @@ class AfterFuncTimer {
 // it. What it throws goes to the panic handler. Throws InvalidArgument if it is an empty
 // std::function or a null pointer; RuntimeError and std::bad_alloc as Go. Allocates now, not when it
 // fires, and costs no fiber until then.
+//
+// It fires in the runtime of whoever has started it last (run.h). If that ends first it never does,
+// and nobody is told; Reset starts it anew, in the runtime of the caller.
 template <class F>
 requires internal::CanRunLater<F>
 [[gnu::always_inline]] inline AfterFuncTimer AfterFunc(absl::Duration delay, F&& function) {

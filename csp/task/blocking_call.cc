@@ -50,6 +50,7 @@ void BlockingCall::Run() noexcept {
 
 [[gnu::noinline]] void SubmitDetached(TaskState* state) {
   NewTask task(state);
+  Runtime::CheckNotForked();
   task->number = Runtime::TakeNumbers(1) + 1;
   task->spawn_site = __builtin_return_address(0);
   auto call = std::make_unique<DetachedCall>(task.get());

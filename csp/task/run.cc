@@ -157,6 +157,7 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
 }  // namespace internal
 
 bool Shutdown(absl::Duration grace) {
+  internal::Runtime::CheckNotForked();
   internal::Runtime* runtime = internal::Runtime::DefaultIfStarted();
   if (runtime == nullptr) return true;
   if (internal::Fiber::Current() != nullptr && &internal::Runtime::Current() == runtime) {

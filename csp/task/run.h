@@ -79,7 +79,7 @@ int Run(F&& main, const RunOptions& options = {}) {
 // Ends the default runtime: cancels and unwinds its tasks, for up to `grace`. True if none is left;
 // otherwise they are named on the standard error. Afterwards Go throws on plain threads, TryX and
 // Close go on working. Nothing happens if the runtime never started. Throws RuntimeError on a fiber
-// of the default runtime.
+// of the default runtime and in a forked child.
 bool Shutdown(absl::Duration grace);
 
 // Counters of the current runtime (on a plain thread: the default one).

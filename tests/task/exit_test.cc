@@ -16,6 +16,7 @@
 #include "csp/chan/chan.h"
 #include "csp/sched/dump.h"
 #include "csp/select/event.h"
+#include "csp/task/after_func.h"
 #include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
@@ -327,6 +328,13 @@ void EveryCallThrowsInTheChild() {
   EXPECT_EQ(CallsInTheChild([] { Yield(); }), 30);
   EXPECT_EQ(CallsInTheChild([] { Blocking([] {}); }), 30);
   EXPECT_EQ(CallsInTheChild([] { csp::Run([] {}); }), 30);
+  EXPECT_EQ(CallsInTheChild([] { BlockingDetached([] {}); }), 30);
+  EXPECT_EQ(CallsInTheChild([] { Shutdown(absl::InfiniteDuration()); }), 30);
+  EXPECT_EQ(CallsInTheChild([] { (void)AfterFunc(absl::Hours(1), [] {}); }), 30);
+  AfterFuncTimer timer = AfterFunc(absl::Hours(1), [] {});
+  EXPECT_EQ(CallsInTheChild([&] { timer.Reset(absl::Hours(1)); }), 30);
+  EXPECT_EQ(CallsInTheChild([&] { timer.Stop(); }), 30);
+  timer.Stop();
 }
 
 TEST(ForkTest, CallsInTheChildThrow) {

@@ -11,6 +11,7 @@
 namespace csp::internal {
 
 TimedTask::TimedTask(const char* what, const void* site) {
+  Runtime::CheckNotForked();  // before a runtime is started for it
   spawn_site = site;
   name = what;
   stack_class = Runtime::Current().default_stack_class();
@@ -23,6 +24,7 @@ bool TimedTask::Stop() {
 }
 
 bool TimedTask::Start(std::int64_t deadline) {
+  Runtime::CheckNotForked();  // whoever held one of the locks is not there to release it
   const Runtime& runtime = Runtime::Current();  // may have to start it: not under the lock
   return WithHeap([&] {
     const bool was_running = Disarm();
