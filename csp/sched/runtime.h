@@ -24,7 +24,6 @@
 #include <vector>
 
 #include "csp/base/clock.h"
-#include "csp/base/spinlock.h"
 #include "csp/sched/blocking_pool.h"
 #include "csp/sched/internal/idle.h"
 #include "csp/sched/internal/inject_queue.h"
@@ -126,7 +125,7 @@ class Runtime final : public ClockListener {
   }
   // A plain thread is about to park: it may have been the last one that could act.
   static void NoteThreadParks();
-  // A busy worker's look at the poller; does something at most every kPollEvery.
+  // A busy worker's look at the poller; does something at most every kPollEveryNanos.
   void PollNow(std::int64_t now);
 
   // `count` numbers for tasks, unique in the process; returns the one before the first.

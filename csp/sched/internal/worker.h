@@ -5,8 +5,10 @@
 //   3. the LIFO slot: the fiber that the running one has just woken (but every kSlotBudget-th time)
 //   4. other fibers, oldest first; a fiber woken out of a select is one of them (parker.h: Turn)
 //   5. newborns, newest first; then fibers that have yielded, oldest first
-//   6. the inbox and the global queue
+//   6. the global queue
 //   7. what others have had waiting for too long (watch.cc)
+//
+// The inbox, of pinned work, has every second turn before 2 to 6 and comes before 6 in the others.
 //
 // A fiber that suspends chooses its successor itself, on its own stack, and switches to it
 // directly; the thread's own stack (`root_`) runs only where there is nothing to do.
