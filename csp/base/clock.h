@@ -1,9 +1,9 @@
 // The seam through which csp reads time.
 //
-// csp's time line: nanoseconds since the Unix epoch, as the wall clock stood when csp first read it,
-// from there on advanced by the monotonic clock. Setting the system's clock therefore
-// changes nothing here, and time never runs backwards. (The monotonic clock does not count while
-// the machine is suspended.)
+// csp's time line: nanoseconds since the Unix epoch, as the wall clock stood when csp first read
+// it, from there on advanced by the monotonic clock. Setting the system's clock therefore changes
+// nothing here, and time never runs backwards. (The monotonic clock does not count while the
+// machine is suspended.)
 //
 //   ManualClock clock;                 // virtual time, for tests and simulations
 //   ScopedClock use(&clock);           // no runtime may live yet, nor at its end

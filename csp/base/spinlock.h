@@ -1,7 +1,8 @@
 // A spinlock for sections of a few instructions, with a rank (lock_rank.h).
 //
-// Rules for whoever holds one: no user code, no system call, no suspension, no other lock of the same
-// or a lower rank; and no allocation, but for a timer heap's array, which doubles now and then.
+// Rules for whoever holds one: no user code, no system call, no suspension, no other lock of the
+// same or a lower rank; and no allocation, but for a timer heap's array, which doubles now and
+// then.
 //
 // Waiters spin on a plain load, so the line stays shared.
 #ifndef CSP_BASE_SPINLOCK_H_
@@ -12,8 +13,8 @@
 
 namespace csp::internal {
 
-// Spins until `word` is false, and acquires what was done before that. Gives the processor away after a while: whoever is to clear it may be
-// a thread that the kernel has preempted.
+// Spins until `word` is false, and acquires what was done before that. Gives the processor away
+// after a while: whoever is to clear it may be a thread that the kernel has preempted.
 void SpinWhile(const Atomic<bool>& word);
 
 class SpinLock {

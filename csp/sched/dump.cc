@@ -85,7 +85,8 @@ void AddFibers(Lines& lines, const Runtime* only) {
   });
 }
 
-// Workers wait for the queues' locks: under them is only copied, into what has been reserved before.
+// Workers wait for the queues' locks: under them is only copied, into what has been reserved
+// before.
 void AddUnstarted(Lines& lines, Runtime& runtime) {
   struct Task {
     std::uint64_t number;

@@ -7,9 +7,9 @@
 //  2. Never two Unparks for one Park: whoever unparks has claimed the attempt (csp/select
 //     attempt.h) or is otherwise the only one entitled to.
 //  3. The Unpark is the waker's last touch: after it the waiter's frame may be gone.
-//  4. A Parker's memory is type-stable: it never becomes anything else while the process lives, so a
-//     late compare-and-swap on its words fails instead of faulting. (A fiber's may be given back for
-//     a time, see fiber_pool.h; the generations of its attempts go on.)
+//  4. A Parker's memory is type-stable: it never becomes anything else while the process lives, so
+//     a late compare-and-swap on its words fails instead of faulting. (A fiber's may be given back
+//     for a time, see fiber_pool.h; the generations of its attempts go on.)
 //
 // Memory ordering: what happens before Unpark is visible after the Park that it ends.
 #ifndef CSP_SCHED_PARKER_H_
@@ -61,8 +61,8 @@ struct WaitWords {
 // there when it comes.
 enum class Turn : std::uint8_t { kNext, kBehind };
 
-// CancelSweeps that live (csp/select/blocking.h): while there is one, no control block is given back.
-// Who is told so only gives back later, so no model needs to see it.
+// CancelSweeps that live (csp/select/blocking.h): while there is one, no control block is given
+// back. Who is told so only gives back later, so no model needs to see it.
 inline constinit std::atomic<std::uint32_t> cancellers{0};
 
 class Parker {

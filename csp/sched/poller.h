@@ -14,7 +14,6 @@
 #define CSP_SCHED_POLLER_H_
 
 #include <cstdint>
-#include <memory>
 
 #include "csp/base/atomic.h"
 

@@ -388,8 +388,8 @@ void Runtime::SleepUntil(std::int64_t until, bool all_idle) {
   }
 }
 
-// Perhaps for ever. What could act may be a thread that csp does not know, whose end nobody tells, so
-// it is looked again, after ever longer times, until somebody acts.
+// Perhaps for ever. What could act may be a thread that csp does not know, whose end nobody tells,
+// so it is looked again, after ever longer times, until somebody acts.
 void Runtime::SleepAndLookForDeadlock() {
   const std::uint32_t looks = deadlock_looks_.load(std::memory_order_relaxed);
   absl::Duration delay = kDeadlockDelay;

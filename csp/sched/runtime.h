@@ -78,8 +78,8 @@ class Runtime final : public ClockListener {
   // True if every worker has left; false if some are stuck (they get until `until`).
   bool Stop(std::chrono::steady_clock::time_point until);
 
-  // Every task of this runtime that has not started; and about how many these are. `visit` is called
-  // under the queues' locks (spinlock.h says what it may do) and says whether it wants more.
+  // Every task of this runtime that has not started; and about how many these are. `visit` is
+  // called under the queues' locks (spinlock.h says what it may do) and says whether it wants more.
   void ForEachUnstarted(const std::function<bool(const TaskRecord&)>& visit);
   std::size_t unstarted_count() const;
 
@@ -105,8 +105,8 @@ class Runtime final : public ClockListener {
   std::uint8_t default_stack_class() const { return default_stack_class_; }
   // Returns when the workers may go on.
   void Freeze();
-  // The thread that ends the process is about to wait: true if runtimes were frozen, and are not for
-  // now.
+  // The thread that ends the process is about to wait: true if runtimes were frozen, and are not
+  // for now.
   static bool ThawForWait();
   static void FreezeAgain();
   // Throws RuntimeError in a forked child.

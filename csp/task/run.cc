@@ -89,8 +89,8 @@ void NameWhoIsLeft(Runtime& runtime, const char* call) {
   }
 }
 
-// True if nothing runs any more. Tasks leave BlockingDetached calls behind, and those may have called
-// Go before the shutdown began: so there must be no call before and after there is no task.
+// True if nothing runs any more. Tasks leave BlockingDetached calls behind, and those may have
+// called Go before the shutdown began: so there must be no call before and after there is no task.
 bool Quiet(Runtime& runtime) {
   return runtime.blocking_pool().quiet() && runtime.live_tasks() == 0 &&
          runtime.blocking_pool().quiet();

@@ -55,9 +55,8 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
 // runs is named on the standard error and left behind, together with the runtime's memory. Returns
 // what `main` returns (0 for void); throws what it throws, after the shutdown.
 //
-// Throws InvalidArgument for options out of range, RuntimeError inside a fiber and if a thread cannot
-// be had. Several Runs, in
-// several threads or one after another, do not disturb each other.
+// Throws InvalidArgument for options out of range, RuntimeError inside a fiber and if a thread
+// cannot be had. Several Runs, in several threads or one after another, do not disturb each other.
 template <class F>
 int Run(F&& main, const RunOptions& options = {}) {
   using R = std::invoke_result_t<std::decay_t<F>>;

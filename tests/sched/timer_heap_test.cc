@@ -92,7 +92,8 @@ TEST(TimerHeapTest, ALimitStopsItAndTheRestComesNext) {
   EXPECT_EQ(fired[0].unpark, somebody);
 }
 
-// Those that come too late and wake nobody are fired, too: the limit bounds how long the lock is held.
+// Those that come too late and wake nobody are fired, too: the limit bounds how long the lock is
+// held.
 TEST(TimerHeapTest, ALimitCountsThoseThatWakeNobody) {
   TimerHeap heap;
   TestTimer timers[6];

@@ -85,10 +85,10 @@ Picture Look() {
 constinit Atomic<void (*)()> between_deadlock_looks{nullptr};
 
 // The threads are counted before anything else is looked at: one that acts and ends meanwhile has
-// still been counted, and is not accounted for. A thread that is accounted for may be woken after it
-// has been looked at, by one that is looked at later and waits by then: so everything is looked at
-// twice. Those who have not acted from the first look to the second all wait at the moment of the
-// second count, and if that finds nobody else, nobody is left to wake them.
+// still been counted, and is not accounted for. A thread that is accounted for may be woken after
+// it has been looked at, by one that is looked at later and waits by then: so everything is looked
+// at twice. Those who have not acted from the first look to the second all wait at the moment of
+// the second count, and if that finds nobody else, nobody is left to wake them.
 bool EverythingWaits() {
   const std::size_t threads = ThreadsOfProcess();
   const Picture picture = Look();

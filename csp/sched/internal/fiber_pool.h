@@ -8,11 +8,11 @@
 //     (attempt.h) never finds its own word again.
 //  2. A stack is *virgin* (its guard not yet installed), *cold* (its pages given back to the
 //     system, no control block), or *hot* (a constructed Fiber, free or at work).
-//  3. `hot` flags are set before a Fiber is handed out and cleared before its pages go. Who has found
-//     one set may still read the block when it has gone cold: then it is nobody's.
-//  4. Nothing goes cold while a canceller is at work: it has written to a block that belonged to its
-//     task, and will undo that when it may be free (WaitWords::pins). A canceller that begins later
-//     finds the block without its task, and writes nothing.
+//  3. `hot` flags are set before a Fiber is handed out and cleared before its pages go. Who has
+//     found one set may still read the block when it has gone cold: then it is nobody's.
+//  4. Nothing goes cold while a canceller is at work: it has written to a block that belonged to
+//     its task, and will undo that when it may be free (WaitWords::pins). A canceller that begins
+//     later finds the block without its task, and writes nothing.
 //
 // Guards are 64 KiB, so that a function with a large frame still hits one. They cost no mapping of
 // their own where the kernel has MADV_GUARD_INSTALL (Linux 6.13), which is tried per slab; else
@@ -61,8 +61,8 @@ class FiberPool {
   void Release(Fiber* list);
 
   // Gives the pages of free stacks back to the system until `keep` are left in each class, or what
-  // makes kWarmBytes if that is less, at most `limit` of them now. Those used last stay. Returns how
-  // many it was.
+  // makes kWarmBytes if that is less, at most `limit` of them now. Those used last stay. Returns
+  // how many it was.
   std::size_t Trim(std::size_t keep, std::size_t limit);
 
   Counts counts();

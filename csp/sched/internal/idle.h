@@ -15,14 +15,13 @@
 //
 // Invariants
 //  1. Sleep: the watcher publishes kSleeping, then, behind a heavy barrier, looks at every queue,
-//     then polls if all were quiet. Push: publish the work, light barrier, read the level. So either
-//     the watcher sees the work or the pusher sees the level (asymmetric.h). Foreign pushes use
-//     seq_cst on both sides, since they may meet a napping watcher, which does without the heavy
-//     barrier.
-//     At kNapping nobody but foreign threads wakes the watcher: it never waits there for longer
-//     than a nap, whatever it has seen before.
-//     A timer is work only for a watcher that sleeps beyond it; this holds for busy workers'
-//     timers, too, since the watcher fires those that their worker has no time for.
+//     then polls if all were quiet. Push: publish the work, light barrier, read the level. So
+//     either the watcher sees the work or the pusher sees the level (asymmetric.h). Foreign pushes
+//     use seq_cst on both sides, since they may meet a napping watcher, which does without the
+//     heavy barrier. At kNapping nobody but foreign threads wakes the watcher: it never waits there
+//     for longer than a nap, whatever it has seen before. A timer is work only for a watcher that
+//     sleeps beyond it; this holds for busy workers' timers, too, since the watcher fires those
+//     that their worker has no time for.
 //  2. Whoever swaps the level to kAwake, and only he, breaks the poller.
 //  3. `mu_` guards who watches and who is parked: a worker parks only while somebody else watches,
 //     and a watcher that resigns wakes a parked worker if there is one. So parked workers without

@@ -18,8 +18,8 @@
 namespace csp::internal {
 namespace {
 
-// Short at first, for work that has just been left waiting; longer where nothing was found: each nap
-// costs the machine some microseconds, and the busy workers a look into their queues.
+// Short at first, for work that has just been left waiting; longer where nothing was found: each
+// nap costs the machine some microseconds, and the busy workers a look into their queues.
 absl::Duration NapLength(int fruitless) {
   return absl::Microseconds(fruitless == 0 ? 20 : fruitless == 1 ? 40 : 80);
 }
@@ -137,8 +137,8 @@ void Worker::Look(Sighting* sightings) {
   }
 }
 
-// By a busy worker, about once in a millisecond. Who computes neither fires its timers nor runs what
-// it has woken; a watcher would see to both, but with all workers busy there is none.
+// By a busy worker, about once in a millisecond. Who computes neither fires its timers nor runs
+// what it has woken; a watcher would see to both, but with all workers busy there is none.
 void Worker::GlanceAtOthers(std::int64_t now) {
   last_glance_ = now;
   if (idle_.count() != 0) return;
