@@ -181,8 +181,8 @@ TEST_P(IdleModelTest, AWatcherThatSawSomethingDoesNotSleep) {
   EXPECT_GT(result.executions, 1u);
 }
 
-TEST(IdleModelOrderTest, NotEvenAfterASecondLook) {
-  const Model::Result result = ACalledWorkerArmsATimer(Model::Memory::kSequential, true);
+TEST_P(IdleModelTest, NotEvenAfterASecondLook) {
+  const Model::Result result = ACalledWorkerArmsATimer(GetParam(), true);
   EXPECT_FALSE(result.ok);
   EXPECT_NE(result.failure.find("deadlock"), std::string::npos) << result;
 }

@@ -84,7 +84,12 @@ std::uint64_t ModelExecution::Load(const AtomicRef& atomic, std::memory_order or
 void ModelExecution::Store(const AtomicRef& atomic, std::uint64_t bits, std::memory_order order) {
   const bool buffered = options_.memory == Model::Memory::kStoreBuffers &&
                         order != std::memory_order_seq_cst && running_ != 0;
-  if (!buffered) Point(ModelOp::kStore, atomic.value, true);
+  // Into the buffer, it meets nothing but a barrier, which comes before it or empties it.
+  if (buffered) {
+    Point(ModelOp::kStore, &self(), false);
+  } else {
+    Point(ModelOp::kStore, atomic.value, true);
+  }
   const std::uint32_t location = Locate(atomic);
   const std::uint64_t old = memory_.Visible(running_, location).bits;
   const ModelMemory::Value value{.bits = bits, .write = NextWrite()};

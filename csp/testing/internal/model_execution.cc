@@ -169,7 +169,9 @@ int ModelExecution::Preemptions(const Action& action) const {
   if (action.drain) return 0;
   const bool passes_over = last_ != 0 && last_ != action.thread && CanStep(last_) &&
                            threads_[last_]->next != ModelOp::kRelax;
-  return (passes_over ? 1 : 0) + (memory_.buffering(action.thread) ? 1 : 0);
+  const Thread& thread = *threads_[action.thread];
+  const bool only_buffers = thread.next == ModelOp::kStore && !thread.next_flushes;
+  return (passes_over ? 1 : 0) + (memory_.buffering(action.thread) && !only_buffers ? 1 : 0);
 }
 
 // Of two actions next to each other that do not meet, one order will do: that of their ranks. So an
