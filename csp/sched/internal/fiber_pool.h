@@ -10,8 +10,8 @@
 //     system, no control block), or *hot* (a constructed Fiber, free or at work).
 //  3. `hot` flags are set before a Fiber is handed out and cleared before its pages go. Who has
 //     found one set may still read the block when it has gone cold: then it is nobody's.
-//  4. Nothing goes cold while a canceller is at work: it has written to a block that belonged to
-//     its task, and will undo that when it may be free (WaitWords::pins). A canceller that begins
+//  4. Nothing goes cold while a canceller is at work: once it has found a task on a block, it pins
+//     and unpins that (WaitWords::pins), whether or not it is free by then. A canceller that begins
 //     later finds the block without its task, and writes nothing.
 //
 // Guards are 64 KiB, so that a function with a large frame still hits one. They cost no mapping of
