@@ -91,6 +91,15 @@ void BlockingPool::ThreadMain(std::thread* self) {
   if (before.joinable()) before.join();
 }
 
+void BlockingPool::JoinEnded() {
+  std::thread ended;
+  {
+    const std::lock_guard lock(mu_);
+    ended = std::move(last_ended_);
+  }
+  if (ended.joinable()) ended.join();
+}
+
 std::size_t BlockingPool::threads() const {
   const std::lock_guard lock(mu_);
   return threads_;

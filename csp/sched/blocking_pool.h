@@ -54,6 +54,10 @@ class BlockingPool {
 
   static constexpr std::size_t kMaxThreads = 256;
 
+  // Waits for the threads that have ended. For TSan, which at the process's end takes one that
+  // nobody has joined for a leak, and a pool may never be destroyed.
+  void JoinEnded();
+
  private:
   std::error_code StartMissing();
   void StartThread();

@@ -18,6 +18,7 @@
 #include "csp/sched/internal/futex.h"
 #include "csp/sched/internal/overflow_report.h"
 #include "csp/sched/internal/runtimes.h"
+#include "csp/sched/internal/sanitizer.h"
 #include "csp/sched/internal/worker.h"
 #include "csp/sched/record_pool.h"
 
@@ -132,7 +133,10 @@ Runtime& Runtime::Default() {
     auto* runtime = new Runtime(RuntimeConfig{});
     state.runtime.store(runtime, std::memory_order_release);
     // Once more: what has come since PrepareProcess is younger than the handler there.
-    std::atexit(&FreezeAll);
+    std::atexit([] {
+      FreezeAll();
+      if (kTsan) DefaultIfStarted()->blocking_pool().JoinEnded();
+    });
   }
   return *state.runtime.load(std::memory_order_relaxed);
 }

@@ -63,15 +63,28 @@ void CancelAll(Runtime& runtime) {
   });
 }
 
-// True if no task is left.
-bool Drain(Runtime& runtime, SteadyClock::time_point until) {
+// True if no user code is left to run: all that counts as a task is on its way out. `ended` is the
+// number of a task that has been joined, and may be there still.
+bool OnlyLeaving(Runtime& runtime, std::uint64_t ended) {
+  bool leaving = true;
+  FiberPool::Get().ForEachHot([&](Fiber* fiber) {
+    if (fiber->runtime.load(std::memory_order_relaxed) != &runtime) return;
+    const std::uint64_t number = fiber->number();
+    if (number != 0 && number != ended) leaving = false;
+  });
+  runtime.ForEachUnstarted([&](const TaskRecord&) { return leaving = false; });
+  return leaving;
+}
+
+// True if no task is left, but for `ended`, which has been joined.
+bool Drain(Runtime& runtime, SteadyClock::time_point until, std::uint64_t ended = 0) {
   runtime.BeginShutdown();
   constexpr std::chrono::milliseconds kSweepEvery(10);
   for (;;) {
     CancelAll(runtime);
     const SteadyClock::time_point now = SteadyClock::now();
     if (runtime.AwaitDrained(std::min(until, now + kSweepEvery))) return true;
-    if (now >= until) return false;
+    if (now >= until && !OnlyLeaving(runtime, ended)) return false;
   }
 }
 
@@ -97,8 +110,8 @@ bool Quiet(Runtime& runtime) {
 }
 
 // True if the runtime may be destroyed.
-bool End(Runtime& runtime, SteadyClock::time_point until) {
-  bool clean = Drain(runtime, until);
+bool End(Runtime& runtime, SteadyClock::time_point until, std::uint64_t main) {
+  bool clean = Drain(runtime, until, main);
   while (clean && !Quiet(runtime)) {
     // Calls that are left behind keep the workers, which fire their timers.
     if (SteadyClock::now() >= until) {
@@ -106,7 +119,7 @@ bool End(Runtime& runtime, SteadyClock::time_point until) {
       return false;
     }
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    clean = Drain(runtime, until);
+    clean = Drain(runtime, until, main);
   }
   if (!clean) NameWhoIsLeft(runtime, "Run");
   // Idle workers leave at once; the time is for the machine's sake.
@@ -118,6 +131,7 @@ bool End(Runtime& runtime, SteadyClock::time_point until) {
 
 void RunTask(TaskState* main, const RunOptions& options, const std::function<void()>& join) {
   std::unique_ptr<Runtime> runtime;
+  std::uint64_t number = 0;
   try {
     Runtime::CheckNotForked();
     if (Fiber::Current() != nullptr) {
@@ -139,6 +153,7 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
     main->stack_class = StackClassFor(options.main_stack_size);
     main->name = "main";
     runtime->Spawn(main);
+    number = main->number;
   } catch (...) {
     main->Abandon();
     throw;
@@ -149,7 +164,7 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
   } catch (...) {
     error = std::current_exception();
   }
-  if (!End(*runtime, After(options.grace))) (void)runtime.release();
+  if (!End(*runtime, After(options.grace), number)) (void)runtime.release();
   runtime.reset();
   if (error != nullptr) std::rethrow_exception(error);
 }

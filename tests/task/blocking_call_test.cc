@@ -1,6 +1,7 @@
 #include "csp/task/blocking_call.h"
 
 #include <atomic>
+#include <chrono>
 #include <cstdint>
 #include <cstdlib>
 #include <memory>
@@ -13,6 +14,7 @@
 #include "csp/base/panic.h"
 #include "csp/chan/chan.h"
 #include "csp/cls/local.h"
+#include "csp/sched/internal/sanitizer.h"
 #include "csp/select/event.h"
 #include "csp/select/select.h"
 #include "csp/task/after_func.h"
@@ -379,6 +381,16 @@ void LeaveACallBehind() {
 
 TEST(BlockingShutdownTest, ACallThatIsLeftBehindGoesOn) {
   EXPECT_CHILD(LeaveACallBehind(), testing::ExitedWithCode(0), "");
+}
+
+TEST(BlockingEndTest, AThreadThatHasEndedIsNoLeak) {
+  if (!internal::kTsan) GTEST_SKIP() << "TSan alone complains";
+  EXPECT_CHILD(
+      {
+        Go([] { Blocking([] {}); }).Join();
+        std::this_thread::sleep_for(std::chrono::seconds(12));  // longer than an idle one's life
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 }  // namespace

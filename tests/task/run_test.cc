@@ -451,5 +451,15 @@ TEST(ShutdownTest, NamesWhoIsLeft) {
                "Shutdown: 1 tasks did not end(.|\n)*\"stays\" parked");
 }
 
+// Main has been joined, but it may not have been counted yet: it is no straggler.
+TEST(RunGraceTest, MainIsNotNamedAfterItsEnd) {
+  const Watchdog watchdog;
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < Rounds(1000); ++i) {
+    csp::Run([] {}, {.workers = 2, .grace = absl::ZeroDuration()});
+  }
+  EXPECT_EQ(testing::internal::GetCapturedStderr(), "");
+}
+
 }  // namespace
 }  // namespace csp
