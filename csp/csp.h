@@ -17,11 +17,14 @@
 #include "csp/select/select.h"           // IWYU pragma: export
 #include "csp/select/shield.h"           // IWYU pragma: export
 #include "csp/select/wait_list.h"        // IWYU pragma: export
+#include "csp/task/after_done.h"         // IWYU pragma: export
 #include "csp/task/after_func.h"         // IWYU pragma: export
 #include "csp/task/blocking_call.h"      // IWYU pragma: export
 #include "csp/task/go.h"                 // IWYU pragma: export
+#include "csp/task/join_all.h"           // IWYU pragma: export
 #include "csp/task/panic_handler.h"      // IWYU pragma: export
 #include "csp/task/run.h"                // IWYU pragma: export
+#include "csp/task/scope.h"              // IWYU pragma: export
 #include "csp/task/task.h"               // IWYU pragma: export
 #include "csp/time/ticker.h"             // IWYU pragma: export
 #include "csp/time/time.h"               // IWYU pragma: export

@@ -36,6 +36,7 @@ void TaskState::Run() noexcept {
 }
 
 void TaskState::Fail(std::exception_ptr error) noexcept {
+  Refused(error);
   DropClosure();
   DropInheritedLocals(std::exchange(inherited_locals, nullptr));
   NoteEnd(End::kFailed, std::move(error));

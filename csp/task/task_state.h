@@ -89,6 +89,8 @@ class TaskState : public TaskRecord {
   virtual void Invoke() = 0;
   // Destroys the closure; afterwards the captures are gone.
   virtual void DropClosure() noexcept = 0;
+  // It could not be run. May take the error; then nobody else is told of it.
+  virtual void Refused(std::exception_ptr&) noexcept {}
 
  private:
   static constexpr std::uint64_t kDone = 1;
