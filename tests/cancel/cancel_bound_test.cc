@@ -327,7 +327,8 @@ TEST(CancelBoundWarningTest, ALoopThatSwallowsAllIsNoticedUnderBindings) {
 // Decision 6: over the races of a cancel with a delivery the values add up.
 TEST_P(CancelBoundTest, CommitBeatsCancel) {
   Here([this] {
-    const int rounds = Rounds(on_plain_thread() ? 200 : 2000);
+    // (As a soak test, over all places, more than 10^7 values.)
+    const int rounds = Rounds(on_plain_thread() ? 200 : 2000) * (kSoak ? 10 : 1);
     for (int i = 0; i < rounds; ++i) {
       const Chan<int> ch = MakeChan<int>(i % 3);
       const CancelSource source;
