@@ -1,9 +1,13 @@
 #include "csp/sched/internal/fiber_pool.h"
 
+#include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <bit>
+#include <cstdlib>
 #include <new>
 
 #include "csp/base/cache_line.h"
@@ -30,15 +34,26 @@ constexpr std::size_t kFiberSize = RoundUp(sizeof(Fiber), kCacheLine);
 // without and 57 with. All still fits into the one page that a parked fiber touches.
 constexpr std::size_t kColours = 32;
 
-// True if the address space is not quite used up. Stacks leave some for everybody else: the program
-// is to fail by a task that does not start, not by the next allocation anywhere.
-bool HasHeadroom() {
+// The process's address space in use, in bytes; 0 if nobody tells.
+std::size_t AddressSpaceInUse() {
+  const int file = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+  if (file < 0) return 0;
+  char text[32];
+  const ssize_t length = read(file, text, sizeof text - 1);
+  close(file);
+  if (length <= 0) return 0;
+  text[length] = '\0';
+  return std::strtoull(text, nullptr, 10) * static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+}
+
+// True if so much more address space leaves some for everybody else: the program is to fail by a
+// task that does not start, not by the next allocation anywhere. Computed, not tried out: while one
+// thread holds more than it may keep, another's allocation fails.
+bool LeavesHeadroom(std::size_t size) {
   constexpr std::size_t kHeadroom = std::size_t{32} << 20;
-  void* probe =
-      mmap(nullptr, kHeadroom, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-  if (probe == MAP_FAILED) return false;
-  munmap(probe, kHeadroom);
-  return true;
+  rlimit limit;
+  if (getrlimit(RLIMIT_AS, &limit) != 0 || limit.rlim_cur == RLIM_INFINITY) return true;
+  return AddressSpaceInUse() + size + kHeadroom <= limit.rlim_cur;
 }
 
 }  // namespace
@@ -189,13 +204,10 @@ FiberPool::Slab* FiberPool::MapSlab(std::uint8_t stack_class) {
   const std::size_t stride = StackSizeOf(stack_class) + kGuardSize;
   // Where the address space is limited, smaller slabs still fit.
   for (std::size_t stacks = std::max<std::size_t>(1, kSlabSize / stride); stacks > 0; stacks /= 2) {
+    if (!LeavesHeadroom(stacks * stride)) continue;
     void* base = mmap(nullptr, stacks * stride, PROT_READ | PROT_WRITE,
                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE | MAP_STACK, -1, 0);
     if (base == MAP_FAILED) continue;
-    if (!HasHeadroom()) {
-      munmap(base, stacks * stride);
-      return nullptr;
-    }
     // A huge page would make every parked fiber cost 2 MiB.
     madvise(base, stacks * stride, MADV_NOHUGEPAGE);
     auto* slab = new (std::nothrow) Slab;
