@@ -31,11 +31,14 @@ class CancelCallback final : private internal::CancelHook {
                 "catch what it throws");
 
  public:
+  // clang-format off
   template <class G>
-  requires std::is_constructible_v<F, G> CancelCallback(const CancelToken& token, G&& function)
+  requires std::is_constructible_v<F, G>
+  CancelCallback(const CancelToken& token, G&& function)
       : function_(std::forward<G>(function)), node_(token.node()) {
     if (node_ && !node_->Register(*this)) function_();
   }
+  // clang-format on
   ~CancelCallback() { Stop(); }
 
   // True: the function was not called and will not be. False: it has been called, or this is called

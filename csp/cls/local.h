@@ -71,8 +71,11 @@ class Local : private internal::LocalBase {
   static constexpr bool kInitialises = requires(const F& init) {
     T(init());
   };
+  // (Here and below clang-format 14 takes constraints for other expressions.)
+  // clang-format off
   template <class F>
-  static constexpr bool kStateless = std::is_empty_v<F>&& std::is_default_constructible_v<F>;
+  static constexpr bool kStateless = std::is_empty_v<F> && std::is_default_constructible_v<F>;
+  // clang-format on
 
  public:
   // A value is made by T's default constructor. If there is none, it must be Set or bound before it
@@ -86,9 +89,12 @@ class Local : private internal::LocalBase {
   template <class F>
   requires kInitialises<F>
   explicit constexpr Local(F init) : Local(internal::kLocalType<T, false>, std::move(init)) {}
+  // clang-format off
   template <class F>
-  requires(kInitialises<F>&& std::copy_constructible<T>) constexpr Local(Inherit, F init)
+  requires (kInitialises<F> && std::copy_constructible<T>)
+  constexpr Local(Inherit, F init)
       : Local(internal::kLocalType<T, true>, std::move(init)) {}
+  // clang-format on
 
   // The value, made if there is none. Throws what the initialiser or the copy constructor throws,
   // std::bad_alloc; Panic if the initialiser uses this Local, or if there is no way to make a
@@ -115,21 +121,26 @@ class Local : private internal::LocalBase {
     }
     StoreValue(&MakeFrom<U>, std::addressof(value));
   }
+  // clang-format off
   template <class U = T>
-  requires(std::constructible_from<T, U> && !std::same_as<std::remove_cvref_t<U>, Local>) Local&
-  operator=(U&& value) {
+  requires (std::constructible_from<T, U> && !std::same_as<std::remove_cvref_t<U>, Local>)
+  Local& operator=(U&& value) {
     Set(std::forward<U>(value));
     return *this;
   }
+  // clang-format on
 
   // Another value for the calling fiber as long as this object lives; then the one before is back,
   // untouched, or there is none again. Bindings nest. Belongs on the stack: ends the process if it
   // is destroyed by another fiber.
   class [[nodiscard]] Bind : private internal::LocalBase::BindBase {
    public:
+    // clang-format off
     template <class U = T>
-    requires std::constructible_from<T, U> Bind(const Local& local, U&& value)
+    requires std::constructible_from<T, U>
+    Bind(const Local& local, U&& value)
         : internal::LocalBase::BindBase(local, &MakeFrom<U>, std::addressof(value)) {}
+    // clang-format on
   };
 
  private:

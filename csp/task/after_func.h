@@ -33,9 +33,10 @@ class AfterFuncClosure {
   virtual void Call() = 0;
 };
 
+// clang-format off
 template <class F>
-concept CanRunLater = std::invocable < std::decay_t<F>
-& > ;
+concept CanRunLater = std::invocable<std::decay_t<F>&>;
+// clang-format on
 
 template <class F>
 class AfterFuncClosureOf final : public AfterFuncClosure {
