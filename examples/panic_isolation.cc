@@ -31,7 +31,7 @@ int main() {
 
   return csp::Run(
       [&] {
-        // Somebody waits: the exception is his.
+        // Somebody waits: the exception is theirs.
         csp::Task<int> task = csp::Go(Parse, "");
         try {
           task.Join();

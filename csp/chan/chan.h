@@ -29,7 +29,7 @@
 // Close is visible after a receive that says closed.
 // Cost: no allocation but the channel itself, its buffer, and in an unbounded one a chunk now and
 // then.
-// Order: values arrive in the order sent; who waits first is served first, unless it waits in a
+// Order: values arrive in the order sent; whoever waits first is served first, unless it waits in a
 // select that is decided otherwise.
 #ifndef CSP_CHAN_CHAN_H_
 #define CSP_CHAN_CHAN_H_
@@ -229,8 +229,8 @@ class Sending : public Base {
 
   // Send as an event without result. The value is computed in any case, also if another one wins. An
   // rvalue is borrowed until the end of the Select and moved from only if this case wins; of an
-  // lvalue a copy is made at once. Select throws ClosedChannel
-  // if the channel is closed and this case is chosen.
+  // lvalue a copy is made at once. Select throws ClosedChannel if the channel is closed and this
+  // case is chosen.
   [[nodiscard]] auto OnSend(T&& value) const& {
     return SendEvent<T, Core<T>*, T&>(this->core(), value);
   }
@@ -246,7 +246,7 @@ class Sending : public Base {
     return SendEvent<T, CorePtr<T>, T>(std::move(this->core_), value);
   }
 
-  // No sends any more: receivers get what is buffered, then nothing; who waits to send is told.
+  // No sends any more: receivers get what is buffered, then nothing; whoever waits to send is told.
   // Never suspends. Throws NilChannel, and ClosedChannel if it is closed already.
   void Close() const {
     if (!this->CoreFor("Chan::Close").Close()) ThrowCloseOfClosed();

@@ -12,8 +12,9 @@
 //             threw
 //   Accept    the wait was decided for this case; may refuse, then the select begins anew
 //
-// and the object, when the event happens, under its lock: WaitList::PopClaimed, then outside of the
-// lock Waiter::Wake. csp/select/event.h is a complete example.
+// and the object, when the event happens, claims under its lock and wakes outside of it: all who
+// wait by WakeList::Claim and WakeAll, one of them by WaitList::PopClaimed and Waiter::Wake.
+// csp/select/event.h is a complete example.
 //
 // Poll, Arm and Disarm may not suspend, nor take a second object's lock, nor run user code or
 // allocate under their own.

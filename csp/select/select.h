@@ -24,7 +24,7 @@
 // What arming an event throws (std::bad_alloc): nothing has happened then.
 // Thread rules: from a fiber or from a plain thread, which it blocks.
 // Memory ordering: as of the operation that won; losing cases order nothing.
-// Cost: no allocation; one load a case to see that it is not ready, one lock to take the winner; a
+// Cost: no allocation; one load per case to see that it is not ready, one lock to take the winner; a
 // select that waits locks each case's object once to enter and once to leave.
 #ifndef CSP_SELECT_SELECT_H_
 #define CSP_SELECT_SELECT_H_

@@ -52,8 +52,8 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
 
 // Runs `main()` as the first task of a new runtime, waits for it, then shuts the runtime down: all
 // tasks that are left are cancelled and unwound, their destructors run. After `grace` whoever still
-// runs is named on the standard error and left behind, together with the runtime's memory. Returns
-// what `main` returns (0 for void); throws what it throws, after the shutdown.
+// runs is named on the standard error and, a second later, left behind, together with the runtime's
+// memory. Returns what `main` returns (0 for void); throws what it throws, after the shutdown.
 //
 // Throws InvalidArgument for options out of range, RuntimeError inside a fiber and if a thread
 // cannot be had. Several Runs, in several threads or one after another, do not disturb each other.

@@ -1,5 +1,5 @@
 // What a task's handle and its fiber share: the closure until it has run, then the result, and who
-// joins. One allocation a task.
+// joins. One allocation per task.
 //
 // Invariants
 //  1. Two own it: the scheduler, until Finished, and the handle, until Detach. Under `mu_` the first
