@@ -62,6 +62,16 @@ class IntrusiveList {
     tail_ = element;
   }
 
+  void PushFront(T* element) {
+    ListNode<T>* node = Node(element);
+    assert(!node->linked_);
+    node->prev_ = nullptr;
+    node->next_ = head_;
+    node->linked_ = true;
+    (head_ != nullptr ? Node(head_)->prev_ : tail_) = element;
+    head_ = element;
+  }
+
   // Does nothing if the element is in no list.
   void Remove(T* element) {
     ListNode<T>* node = Node(element);

@@ -18,6 +18,10 @@ inline void YieldForTurn() { Parker::Current()->Yield(/*voluntary=*/false); }
 class Random;
 Random& ThisRandom();
 
+// True if a spin of the caller may be worth while: whoever it waits for may be running elsewhere,
+// and the caller keeps no other fiber from its worker meanwhile.
+bool SpinMayHelp();
+
 // Adds one to the worker's count of selects that began anew.
 void NoteSelectRetry();
 

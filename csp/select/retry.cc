@@ -13,4 +13,6 @@ void BackOff(int round) {
   if (round >= kPatience) YieldNow();
 }
 
+bool SpinMayPay() { return SpinMayHelp(); }
+
 }  // namespace csp::internal

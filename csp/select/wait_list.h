@@ -17,6 +17,8 @@ using ObjectLock = internal::LeaningLock;
 class WaitList {
  public:
   void PushBack(Waiter& waiter) { waiters_.PushBack(&waiter); }
+  // For one who has waited before and came too late.
+  void PushFront(Waiter& waiter) { waiters_.PushFront(&waiter); }
   void Remove(Waiter& waiter) { waiters_.Remove(&waiter); }
 
   // Unlinks and returns the first waiter whose wait this call decides; drops the decided ones
@@ -37,6 +39,9 @@ class WaitList {
     return false;
   }
 
+  // Whose turn it is, perhaps decided by now; null if nobody waits.
+  Waiter* front() const { return waiters_.front(); }
+
   bool empty() const { return waiters_.empty(); }
 
  private:
@@ -55,11 +60,18 @@ class WakeList {
   void Claim(WaitList& list, bool ok) {
     while (Waiter* waiter = list.PopClaimed()) {
       waiter->ok = ok;
-      waiter->next_to_wake_ = nullptr;
-      *end_ = waiter;
-      end_ = &waiter->next_to_wake_;
+      Add(*waiter);
     }
   }
+
+  // Adds one that the caller has claimed and unlinked.
+  void Add(Waiter& waiter) {
+    waiter.next_to_wake_ = nullptr;
+    *end_ = &waiter;
+    end_ = &waiter.next_to_wake_;
+  }
+
+  bool empty() const { return first_ == nullptr; }
 
   // Call with no lock held.
   void WakeAll() {

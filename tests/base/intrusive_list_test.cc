@@ -55,6 +55,20 @@ TEST_F(IntrusiveListTest, KeepsTheOrderOfPushes) {
   EXPECT_TRUE(item(2)->linked());
 }
 
+TEST_F(IntrusiveListTest, PushesAtBothEnds) {
+  IntrusiveList<Item> list;
+  list.PushFront(item(2));
+  EXPECT_EQ(list.front(), item(2));
+  EXPECT_EQ(list.back(), item(2));
+  list.PushFront(item(1));
+  list.PushBack(item(3));
+  EXPECT_EQ(Numbers(list), (std::vector<int>{1, 2, 3}));
+  EXPECT_EQ(list.PopBack(), item(3));
+  EXPECT_EQ(list.PopBack(), item(2));
+  EXPECT_EQ(list.PopBack(), item(1));
+  EXPECT_TRUE(list.empty());
+}
+
 TEST_F(IntrusiveListTest, PopsAtBothEnds) {
   IntrusiveList<Item> list;
   Push(list, {1, 2, 3});

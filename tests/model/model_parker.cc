@@ -75,6 +75,8 @@ std::int64_t NowNanos() {
   return ModelTime::current() != nullptr ? ModelTime::current()->now() : 0;
 }
 
+std::int64_t FromTime(absl::Time time) { return absl::ToUnixNanos(time); }
+
 std::int64_t DeadlineAfter(std::int64_t now, absl::Duration delay) {
   return now + absl::ToInt64Nanoseconds(delay);
 }
@@ -84,5 +86,6 @@ std::uint32_t RandomBelow(std::uint32_t bound) {
   return static_cast<std::uint32_t>(ModelParker::Current().Choose(bound < 2 ? 1 : 2));
 }
 void BackOff(int) {}
+bool SpinMayPay() { return false; }
 
 }  // namespace csp::internal
