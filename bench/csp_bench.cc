@@ -34,7 +34,7 @@ constexpr Implementation kJobs[] = {
     {"ring", Ring},
     {"sieve", Sieve},
     {"skynet", Skynet},
-    {"mutex", nullptr, "csp has no mutex yet"},
+    {"mutex", Mutex},
     {"parked", Parked},
     {"sleepers", Sleepers},
     {"wakelatency", WakeLatency},

@@ -33,8 +33,9 @@ Result SelectTimeout(int64_t n);
 Result Sleepers(int64_t n);
 Result WakeLatency(int64_t n);
 
-// memory.cc, cpu.cc
+// memory.cc, mutex.cc, cpu.cc
 Result Parked(int64_t n);
+Result Mutex(int64_t n);
 Result Cpu(int64_t n);
 
 }  // namespace bench

@@ -55,6 +55,13 @@ class InvalidArgument : public Panic {
   using Panic::Panic;
 };
 
+// Unlock of what is not locked, a lock taken twice by one fiber, a count below zero or above what
+// it was made for: misuse of something in csp/sync.
+class SyncError : public Panic {
+ public:
+  using Panic::Panic;
+};
+
 // Join of a task whose result is gone, or of the calling task itself.
 class JoinError : public Panic {
  public:

@@ -1,0 +1,538 @@
+// The mutex: one at a time, first come first served within its bounds, and nothing left behind by
+// whoever gives up.
+
+#include "csp/sync/mutex.h"
+
+#include <atomic>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "csp/csp.h"
+#include "gtest/gtest.h"
+#include "tests/support/fixture.h"
+#include "tests/support/scale.h"
+
+namespace csp {
+namespace {
+
+using MutexTest = RuntimeTest;
+CSP_INSTANTIATE(MutexTest);
+
+constexpr auto kIgnore = [](const auto&...) {};
+
+struct Account {
+  Mutex mu;
+  int balance ABSL_GUARDED_BY(mu) = 0;
+};
+
+TEST_P(MutexTest, ScopedLockIsAnnotated) {
+  Here([] {
+    Account account;
+    {
+      const MutexLock lock(account.mu);
+      account.balance = 5;
+    }
+    account.mu.lock();
+    EXPECT_EQ(account.balance, 5);
+    account.mu.unlock();
+  });
+}
+
+// What follows does more with locks than clang's analysis can follow.
+#if defined(__clang__)
+#pragma clang diagnostic ignored "-Wthread-safety-analysis"
+#endif
+
+// Lets others run for as long as it takes them to get into a wait, if they are to get into it.
+void LetOthersRun() {
+  for (int i = 0; i < 50; ++i) Yield();
+}
+
+TEST_P(MutexTest, OneAtATime) {
+  Here([] {
+    Mutex mu;
+    int inside = 0, count = 0;
+    const int rounds = Rounds(2'000);
+    std::vector<Task<void>> tasks;
+    std::vector<std::thread> threads;
+    const auto work = [&](int me) {
+      for (int i = 0; i < rounds; ++i) {
+        switch ((i + me) % 5) {
+          case 0:
+            mu.lock();
+            break;
+          case 1:
+            while (!mu.try_lock()) Yield();
+            break;
+          case 2:
+            ASSERT_TRUE(mu.try_lock_for(absl::Hours(1)));
+            break;
+          case 3:
+            Select(mu.OnLock()).release();
+            break;
+          default:
+            Select(
+                mu.OnLock() >> [](std::unique_lock<Mutex> lock) { lock.release(); },
+                OnTimeout(absl::Hours(1)) >> [] { ADD_FAILURE(); });
+        }
+        ASSERT_EQ(++inside, 1);
+        ++count;
+        if (i % 16 == 0) internal::Parker::Current()->Yield(true);
+        --inside;
+        mu.unlock();
+      }
+    };
+    for (int t = 0; t < 6; ++t) tasks.push_back(Go([&, t] { work(t); }));
+    for (int t = 0; t < 2; ++t) threads.emplace_back([&, t] { work(t); });
+    for (auto& task : tasks) task.Join();
+    for (auto& thread : threads) thread.join();
+    EXPECT_EQ(count, 8 * rounds);
+  });
+}
+
+TEST_P(MutexTest, TryLock) {
+  Here([] {
+    Mutex mu;
+    EXPECT_TRUE(mu.try_lock());
+    EXPECT_FALSE(mu.try_lock());
+    EXPECT_FALSE(mu.try_lock_for(absl::ZeroDuration()));
+    EXPECT_FALSE(mu.try_lock_for(absl::Microseconds(100)));
+    EXPECT_FALSE(mu.try_lock_for(std::chrono::microseconds(100)));
+    EXPECT_FALSE(mu.try_lock_until(absl::InfinitePast()));
+    EXPECT_FALSE(mu.try_lock_until(std::chrono::steady_clock::now()));
+    bool none = false;
+    Select(
+        mu.OnLock() >> [](std::unique_lock<Mutex>) { ADD_FAILURE(); },
+        Default >> [&] { none = true; });
+    EXPECT_TRUE(none);
+    mu.unlock();
+    EXPECT_TRUE(mu.try_lock_until(absl::InfinitePast()));  // what is free wins over the limit
+    mu.unlock();
+    EXPECT_TRUE(mu.try_lock_for(absl::InfiniteDuration()));
+    mu.unlock();
+  });
+}
+
+TEST_P(MutexTest, WorksWithTheStandardsLocks) {
+  Here([] {
+    Mutex a, b;
+    {
+      const std::scoped_lock both(a, b);
+      EXPECT_FALSE(a.try_lock());
+      EXPECT_FALSE(b.try_lock());
+    }
+    std::unique_lock lock(a, std::defer_lock);
+    EXPECT_TRUE(lock.try_lock());
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock_for(std::chrono::hours(1)));
+    lock.unlock();
+    EXPECT_TRUE(lock.try_lock_until(std::chrono::system_clock::now() + std::chrono::hours(1)));
+    const std::lock_guard other(b);
+  });
+}
+
+// Two fibers lock two mutexes in opposite orders by scoped_lock, which must not deadlock.
+TEST_P(MutexTest, ScopedLockOfTwoInOppositeOrders) {
+  Here([] {
+    Mutex a, b;
+    int count = 0;
+    const int rounds = Rounds(1'000);
+    Task<void> other = Go([&] {
+      for (int i = 0; i < rounds; ++i) {
+        const std::scoped_lock both(b, a);
+        ++count;
+        if (i % 8 == 0) Yield();
+      }
+    });
+    for (int i = 0; i < rounds; ++i) {
+      const std::scoped_lock both(a, b);
+      ++count;
+      if (i % 8 == 0) Yield();
+    }
+    other.Join();
+    EXPECT_EQ(count, 2 * rounds);
+  });
+}
+
+// The result of OnLock gives the lock back by itself, whatever the handler does.
+TEST_P(MutexTest, OnLockGivesAGuard) {
+  Here([] {
+    Mutex mu;
+    Select(mu.OnLock() >> [&](std::unique_lock<Mutex> lock) {
+      EXPECT_TRUE(lock.owns_lock());
+      EXPECT_FALSE(mu.try_lock());
+    });
+    EXPECT_THROW(Select(mu.OnLock() >> [](std::unique_lock<Mutex>) { throw 1; }), int);
+    {
+      const std::unique_lock<Mutex> lock = Select(mu.OnLock());
+      EXPECT_FALSE(mu.try_lock());
+    }
+    ASSERT_TRUE(mu.try_lock());
+    mu.unlock();
+  });
+}
+
+TEST_P(MutexTest, ALostSelectLeavesNoPlaceInTheQueue) {
+  Here([] {
+    Mutex mu;
+    auto ch = MakeChan<int>();
+    for (int round = 0; round < Rounds(300); ++round) {
+      mu.lock();
+      Task<void> loser = Go([&] {
+        Select(
+            mu.OnLock() >> [](std::unique_lock<Mutex>) { ADD_FAILURE(); }, ch.OnRecv() >> kIgnore);
+      });
+      ch.Send(1);
+      loser.Join();
+      mu.unlock();
+      // Were the loser in the queue still, the lock would be handed over to it.
+      ASSERT_TRUE(mu.try_lock());
+      mu.unlock();
+    }
+  });
+}
+
+TEST_P(MutexTest, OnLockOfTwo) {
+  Here([] {
+    for (int round = 0; round < Rounds(300); ++round) {
+      Mutex a, b;
+      std::atomic<bool> locked{false}, over{false};
+      Task<void> owner = Go([&, round] {
+        std::scoped_lock both(a, b);
+        locked = true;
+        Yield();
+        (round % 2 == 0 ? a : b).unlock();
+        while (!over.load()) Yield();
+        (round % 2 == 0 ? a : b).lock();
+      });
+      while (!locked.load()) Yield();
+      const int won = Select(
+          a.OnLock() >> [](std::unique_lock<Mutex>) { return 0; },
+          b.OnLock() >> [](std::unique_lock<Mutex>) { return 1; });
+      EXPECT_EQ(won, round % 2);
+      over = true;
+      owner.Join();
+    }
+  });
+}
+
+// Who waits is served in the order of coming: with a timed wait each is handed the lock.
+TEST_P(MutexTest, WaitersAreServedInOrder) {
+  Here([] {
+    for (int round = 0; round < Rounds(50); ++round) {
+      Mutex mu;
+      std::vector<int> order;
+      mu.lock();
+      std::vector<Task<void>> tasks;
+      for (int i = 0; i < 8; ++i) {
+        std::atomic<bool> at_it{false};
+        tasks.push_back(Go([&, i] {
+          at_it = true;
+          ASSERT_TRUE(mu.try_lock_for(absl::Hours(1)));
+          order.push_back(i);
+          mu.unlock();
+        }));
+        while (!at_it.load()) Yield();
+        // One who is in the queue shows there.
+        ASSERT_TRUE(EventuallyTrue([&] {
+          const std::string dump = DumpFibers();
+          std::size_t waiting = 0;
+          for (std::size_t at = 0; (at = dump.find("mutex", at)) != std::string::npos; ++at)
+            ++waiting;
+          return waiting == static_cast<std::size_t>(i + 1);
+        })) << DumpFibers();
+      }
+      mu.unlock();
+      for (auto& task : tasks) task.Join();
+      EXPECT_EQ(order, (std::vector<int>{0, 1, 2, 3, 4, 5, 6, 7}));
+    }
+  });
+}
+
+// A fiber that locks again and again passes over the one who waits a bounded number of times, also
+// where that one could run on no other worker. Turns are counted, not time.
+TEST(MutexFairnessTest, AWaiterIsPassedOverABoundedNumberOfTimes) {
+  for (const bool waits_inside : {false, true}) {
+    RunAt(Place{1}, [waits_inside] {
+      Mutex mu;
+      std::atomic<bool> done{false};
+      long passes = 0;
+      mu.lock();
+      Task<void> waiter = Go([&] {
+        mu.lock();
+        done = true;
+        mu.unlock();
+      });
+      LetOthersRun();  // it waits by now: there is one worker
+      mu.unlock();
+      while (!done.load()) {
+        mu.lock();
+        ++passes;
+        if (waits_inside) Yield();
+        mu.unlock();
+        ASSERT_LE(passes, 10'000);
+      }
+      waiter.Join();
+      EXPECT_LE(passes, waits_inside ? 3 : 4'098);
+    });
+  }
+}
+
+// Several who never let go of it for long: nobody is left behind by more than the bound.
+TEST_P(MutexTest, NobodyStarves) {
+  Here([] {
+    Mutex mu;
+    constexpr int kTasks = 6;
+    std::atomic<int> left{kTasks};
+    std::vector<long> turns(kTasks);
+    const long goal = Rounds(400);
+    std::vector<Task<void>> tasks;
+    for (int t = 0; t < kTasks; ++t) {
+      tasks.push_back(Go([&, t] {
+        bool counted = false;
+        while (left.load() > 0) {
+          mu.lock();
+          ++turns[t];
+          if (turns[t] % 4 == 0) Yield();
+          mu.unlock();
+          if (!counted && turns[t] >= goal) {
+            counted = true;
+            --left;
+          }
+        }
+      }));
+    }
+    for (auto& task : tasks) task.Join();  // all come to their goal: the watchdog says if not
+  });
+}
+
+TEST_P(MutexTest, LockIsNoCancellationPoint) {
+  Here([] {
+    Mutex mu;
+    mu.lock();
+    std::atomic<int> stage{0};
+    Task<void> task = Go([&] {
+      stage = 1;
+      mu.lock();  // cancelled while it waits, or before
+      stage = 2;
+      EXPECT_THROW((void)mu.try_lock_for(absl::Hours(1)), Cancelled);
+      EXPECT_THROW(Select(mu.OnLock() >> [](std::unique_lock<Mutex>) { ADD_FAILURE(); }),
+                   Cancelled);
+      mu.unlock();
+      mu.lock();
+      mu.unlock();
+      EXPECT_THROW((void)mu.try_lock_for(absl::ZeroDuration()), Cancelled);
+      EXPECT_TRUE(mu.try_lock());
+      mu.unlock();
+    });
+    while (stage.load() == 0) Yield();
+    LetOthersRun();
+    task.Cancel();
+    LetOthersRun();
+    EXPECT_EQ(stage.load(), 1);
+    mu.unlock();
+    task.Join();
+    EXPECT_EQ(stage.load(), 2);
+  });
+}
+
+// Waits are cancelled at the head, the middle and the tail of the queue; the lock still goes round.
+TEST_P(MutexTest, CancelStorm) {
+  Here([] {
+    Mutex mu;
+    for (int round = 0; round < Rounds(60); ++round) {
+      constexpr int kTasks = 24;
+      mu.lock();
+      int got = 0;
+      std::atomic<int> begun{0};
+      std::vector<Task<void>> tasks;
+      for (int i = 0; i < kTasks; ++i) {
+        tasks.push_back(Go([&, i] {
+          ++begun;
+          if (i % 3 == 0) {
+            mu.lock();
+          } else if (i % 3 == 1) {
+            if (!mu.try_lock_for(absl::Hours(1))) return ADD_FAILURE() << "an hour?", void();
+          } else {
+            Select(mu.OnLock()).release();
+          }
+          ++got;
+          mu.unlock();
+        }));
+      }
+      while (begun.load() < kTasks) Yield();
+      for (int i = round % 3; i > 0; --i) LetOthersRun();
+      for (int i = 0; i < kTasks; ++i) {
+        const int which = (i * 7 + round) % kTasks;
+        if (which % 2 == 0) tasks[which].Cancel();
+        if (i == kTasks / 2) mu.unlock();
+      }
+      int cancelled = 0;
+      for (auto& task : tasks) {
+        try {
+          task.Join();
+        } catch (const TaskCancelled&) {
+          ++cancelled;
+        }
+      }
+      ASSERT_EQ(got + cancelled, kTasks);
+      ASSERT_TRUE(mu.try_lock());
+      mu.unlock();
+    }
+  });
+}
+
+// Limits that pass at about the time when the lock is given back: had or not had, never both.
+TEST_P(MutexTest, TimeoutMeetsUnlock) {
+  Here([] {
+    Mutex mu;
+    int held = 0;
+    std::atomic<bool> over{false};
+    const int rounds = Rounds(1'000);
+    Task<void> holder = Go([&] {
+      while (!over.load()) {
+        mu.lock();
+        ASSERT_EQ(++held, 1);
+        csp::SleepFor(absl::Microseconds(20));
+        --held;
+        mu.unlock();
+        Yield();
+      }
+    });
+    std::vector<Task<void>> tasks;
+    for (int t = 0; t < 3; ++t) {
+      tasks.push_back(Go([&, t] {
+        for (int i = 0; i < rounds / 3; ++i) {
+          if (!mu.try_lock_for(absl::Microseconds(10 + i % 20 + t))) continue;
+          ASSERT_EQ(++held, 1);
+          --held;
+          mu.unlock();
+        }
+      }));
+    }
+    for (auto& task : tasks) task.Join();
+    over = true;
+    holder.Join();
+  });
+}
+
+// Whoever has got the lock may destroy the mutex, even while the unlock that woke him is on its
+// way.
+TEST_P(MutexTest, MayBeDestroyedByWhomItWoke) {
+  Here([] {
+    for (int round = 0; round < Rounds(2'000); ++round) {
+      auto mu = std::make_unique<Mutex>();
+      std::atomic<bool> locked{false};
+      Task<void> unlocker = Go([&locked, raw = mu.get()] {
+        raw->lock();
+        locked = true;
+        for (int i = 0; i < 3; ++i) Yield();
+        raw->unlock();
+      });
+      while (!locked.load()) Yield();
+      switch (round % 4) {
+        case 0:
+          mu->lock();
+          break;
+        case 1:
+          ASSERT_TRUE(mu->try_lock_for(absl::Hours(1)));
+          break;
+        case 2:
+          Select(mu->OnLock()).release();
+          break;
+        default:
+          while (!mu->try_lock()) Yield();
+      }
+      mu->unlock();
+      mu.reset();
+      unlocker.Join();
+    }
+  });
+}
+
+TEST_P(MutexTest, BetweenFibersAndThreads) {
+  Here([] {
+    Mutex mu;
+    int count = 0;
+    const int rounds = Rounds(3'000);
+    std::thread thread([&] {
+      for (int i = 0; i < rounds; ++i) {
+        const MutexLock lock(mu);
+        ++count;
+      }
+    });
+    for (int i = 0; i < rounds; ++i) {
+      const MutexLock lock(mu);
+      ++count;
+    }
+    thread.join();
+    EXPECT_EQ(count, 2 * rounds);
+  });
+}
+
+// The standard's condition variable unlocks and locks it with a lock of its own held.
+TEST_P(MutexTest, WorksInConditionVariableAny) {
+  Here([] {
+    Mutex mu;
+    std::condition_variable_any cv;
+    for (int round = 0; round < Rounds(200); ++round) {
+      bool ready = false;
+      std::thread thread([&] {
+        const std::lock_guard lock(mu);
+        ready = true;
+        cv.notify_one();
+      });
+      {
+        std::unique_lock lock(mu);
+        cv.wait(lock, [&] { return ready; });
+      }
+      thread.join();
+    }
+  });
+}
+
+TEST_P(MutexTest, UnlockOfAFreeMutexIsAnError) {
+  Here([] {
+    Mutex mu;
+    try {
+      mu.unlock();
+      ADD_FAILURE();
+    } catch (const SyncError& e) {
+      EXPECT_NE(std::string(e.what()).find("Mutex::unlock"), std::string::npos) << e.what();
+    }
+    ASSERT_TRUE(mu.try_lock());  // it is as before
+    mu.unlock();
+    EXPECT_THROW(mu.unlock(), Panic);
+  });
+}
+
+#ifndef NDEBUG
+TEST_P(MutexTest, LockByItsOwnerIsAnErrorInDebugBuilds) {
+  Here([] {
+    Mutex mu;
+    mu.lock();
+    EXPECT_THROW(mu.lock(), SyncError);
+    mu.unlock();
+    const MutexLock lock(mu);
+  });
+}
+
+TEST(MutexDeathTest, DestroyedWhileLocked) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_DEATH(
+      {
+        Mutex mu;
+        mu.lock();
+      },
+      "Mutex: destroyed");
+}
+#endif
+
+}  // namespace
+}  // namespace csp
