@@ -17,6 +17,7 @@
 #include "csp/select/select.h"           // IWYU pragma: export
 #include "csp/select/shield.h"           // IWYU pragma: export
 #include "csp/select/wait_list.h"        // IWYU pragma: export
+#include "csp/sync/cond_var.h"           // IWYU pragma: export
 #include "csp/sync/mutex.h"              // IWYU pragma: export
 #include "csp/task/after_done.h"         // IWYU pragma: export
 #include "csp/task/after_func.h"         // IWYU pragma: export
