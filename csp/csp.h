@@ -19,6 +19,7 @@
 #include "csp/select/wait_list.h"        // IWYU pragma: export
 #include "csp/sync/cond_var.h"           // IWYU pragma: export
 #include "csp/sync/mutex.h"              // IWYU pragma: export
+#include "csp/sync/semaphore.h"          // IWYU pragma: export
 #include "csp/task/after_done.h"         // IWYU pragma: export
 #include "csp/task/after_func.h"         // IWYU pragma: export
 #include "csp/task/blocking_call.h"      // IWYU pragma: export
