@@ -18,8 +18,10 @@
 #include "csp/select/shield.h"           // IWYU pragma: export
 #include "csp/select/wait_list.h"        // IWYU pragma: export
 #include "csp/sync/cond_var.h"           // IWYU pragma: export
+#include "csp/sync/latch.h"              // IWYU pragma: export
 #include "csp/sync/mutex.h"              // IWYU pragma: export
 #include "csp/sync/semaphore.h"          // IWYU pragma: export
+#include "csp/sync/wait_group.h"         // IWYU pragma: export
 #include "csp/task/after_done.h"         // IWYU pragma: export
 #include "csp/task/after_func.h"         // IWYU pragma: export
 #include "csp/task/blocking_call.h"      // IWYU pragma: export
