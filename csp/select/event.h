@@ -15,6 +15,8 @@
 
 #include <mutex>
 
+#include "absl/time/time.h"
+#include "csp/base/clock.h"
 #include "csp/select/block.h"
 #include "csp/select/select_event.h"
 #include "csp/select/wait_list.h"
@@ -39,6 +41,9 @@ class Event {
 
   // Blocks until the event is set. Throws Cancelled.
   void Wait();
+  // The same up to a limit: false if it has passed before.
+  bool WaitFor(absl::Duration limit);
+  bool WaitUntil(absl::Time deadline);
 
   // The same for Select; no result.
   [[nodiscard]] WaitEvent OnWait();
@@ -102,6 +107,16 @@ inline void Event::Reset() {
 inline void Event::Wait() {
   WaitEvent event(*this);
   Block(event);
+}
+
+inline bool Event::WaitFor(absl::Duration limit) {
+  WaitEvent event(*this);
+  return internal::BlockUntil(event, internal::DeadlineAfter(internal::NowNanos(), limit));
+}
+
+inline bool Event::WaitUntil(absl::Time deadline) {
+  WaitEvent event(*this);
+  return internal::BlockUntil(event, internal::FromTime(deadline));
 }
 
 inline Event::WaitEvent Event::OnWait() { return WaitEvent(*this); }

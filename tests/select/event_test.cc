@@ -75,6 +75,19 @@ TEST_P(EventTest, ResetMakesItWaitAgain) {
   });
 }
 
+TEST_P(EventTest, WaitsUpToALimit) {
+  Here([] {
+    Event event;
+    EXPECT_FALSE(event.WaitFor(absl::ZeroDuration()));
+    EXPECT_FALSE(event.WaitFor(absl::Microseconds(50)));
+    EXPECT_FALSE(event.WaitUntil(absl::InfinitePast()));
+    Task<void> setter = Go([&] { event.Set(); });
+    EXPECT_TRUE(event.WaitFor(absl::Hours(1)));
+    EXPECT_TRUE(event.WaitUntil(absl::InfinitePast()));  // what is set wins over the limit
+    setter.Join();
+  });
+}
+
 // It may be destroyed as soon as a Wait has returned, even while Set still is on its way out.
 TEST_P(EventTest, MayBeDestroyedByWhomItWoke) {
   Here([] {
