@@ -17,6 +17,8 @@
 #include "csp/select/select.h"           // IWYU pragma: export
 #include "csp/select/shield.h"           // IWYU pragma: export
 #include "csp/select/wait_list.h"        // IWYU pragma: export
+#include "csp/sync/auto_reset_event.h"   // IWYU pragma: export
+#include "csp/sync/barrier.h"            // IWYU pragma: export
 #include "csp/sync/cond_var.h"           // IWYU pragma: export
 #include "csp/sync/latch.h"              // IWYU pragma: export
 #include "csp/sync/mutex.h"              // IWYU pragma: export
