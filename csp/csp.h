@@ -22,6 +22,7 @@
 #include "csp/sync/cond_var.h"           // IWYU pragma: export
 #include "csp/sync/latch.h"              // IWYU pragma: export
 #include "csp/sync/mutex.h"              // IWYU pragma: export
+#include "csp/sync/once.h"               // IWYU pragma: export
 #include "csp/sync/rw_mutex.h"           // IWYU pragma: export
 #include "csp/sync/semaphore.h"          // IWYU pragma: export
 #include "csp/sync/wait_group.h"         // IWYU pragma: export
