@@ -15,7 +15,7 @@
 
 namespace csp {
 
-// Every fiber, unstarted task and plain thread that waits in csp, a line each. May be called from
+// Every fiber, unstarted task and plain thread that waits in csp, one line each. May be called from
 // any thread at any time, also from a debugger (`call csp::PrintFibers()`); what runs meanwhile may
 // appear as it was a moment ago.
 // At most `limit` lines, then how many more there are.
