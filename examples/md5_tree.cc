@@ -126,6 +126,10 @@ bool Print(std::vector<Outcome>& outcomes) {
   return good;
 }
 
+std::string Count(std::uint64_t count, const char* what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
 int Md5Tree(const md5::Flags& flags) {
   const absl::Time start = csp::Now();
   const int jobs = flags.jobs != 0 ? flags.jobs : 2 * csp::GetStats().workers;
@@ -140,11 +144,14 @@ int Md5Tree(const md5::Flags& flags) {
     files += outcome.error.empty() ? 1 : 0;
     bytes += outcome.bytes;
   }
+  const std::uint64_t failures = outcomes.size() - files;
+  const std::string not_read = failures == 0 ? "" : ", " + std::to_string(failures) + " not read";
   const csp::RuntimeStats stats = csp::GetStats();
-  std::fprintf(stderr, "md5_tree: %llu files, %.1f MB in %.2f s; %llu fibers on %d workers\n",
-               static_cast<unsigned long long>(files), static_cast<double>(bytes) / 1e6,
+  std::fprintf(stderr, "md5_tree: %s%s, %.1f MB in %.2f s; %s on %s\n",
+               Count(files, "file").c_str(), not_read.c_str(), static_cast<double>(bytes) / 1e6,
                absl::ToDoubleSeconds(csp::Now() - start),
-               static_cast<unsigned long long>(stats.tasks_spawned), stats.workers);
+               Count(stats.tasks_spawned, "fiber").c_str(),
+               Count(static_cast<std::uint64_t>(stats.workers), "worker").c_str());
   return good ? 0 : 1;
 }
 

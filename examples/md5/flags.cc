@@ -54,7 +54,7 @@ std::optional<Flags> ParseFlags(const std::vector<std::string>& arguments) {
       only_names = true;
       continue;
     }
-    if (argument == "--help") {
+    if (argument == "--help" || argument == "-h") {
       flags.help = true;
       return flags;
     }
