@@ -17,6 +17,9 @@ def bazel(*args):
 
 
 def main():
+    if "--help" in sys.argv[1:] or "-h" in sys.argv[1:]:
+        print(__doc__.strip())
+        return
     options = [a for a in sys.argv[1:] if a.startswith("-")]
     targets = [a for a in sys.argv[1:] if not a.startswith("-")] or ["//..."]
     root = bazel("info", "workspace").strip()

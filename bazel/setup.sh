@@ -62,7 +62,7 @@ unpack_abseil() {
     -o "Dir::State::Lists=$work/lists" -o "Dir::Cache=$work/cache" -o APT::Sandbox::User=)
   "${apt[@]}" update >&2
   cd "$work"
-  "${apt[@]}" source --download-only abseil >&2
+  "${apt[@]}" -qq source --download-only abseil >&2  # or it would advise to use git
   echo "$abseil_sha256  $orig" | sha256sum --check --quiet >&2 || die "$orig is not the expected file"
   tar -xzf "$orig" -C abseil --strip-components=1
   # Of Debian's patches only the security fixes: the others would change what the types are.
@@ -81,7 +81,8 @@ main() {
   [ -e /etc/debian_version ] || die "only Debian is set up by this script; see README.md for other systems"
   install_packages
   if [ "$(cat "$abseil_dir/csp_stamp" 2>/dev/null)" != "$(abseil_stamp)" ]; then
-    mkdir -p "$(dirname "$abseil_dir")"
+    mkdir -p "$(dirname "$abseil_dir")" 2>/dev/null ||
+      die "cannot make $(dirname "$abseil_dir"), where Abseil's sources go; set CSP_ABSEIL to another place"
     exec 9>"$abseil_dir.lock"
     flock 9  # two setups at once: the second finds the work done
     work=$(mktemp -d "$abseil_dir.XXXXXX")
