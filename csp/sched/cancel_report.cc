@@ -8,24 +8,16 @@
 #include <string>
 #include <typeinfo>
 
-#include "absl/debugging/symbolize.h"
 #include "absl/strings/str_format.h"
 #include "csp/base/panic.h"
 #include "csp/base/thread_context.h"
+#include "csp/sched/internal/code_site.h"
 #include "csp/sched/internal/fiber.h"
 
 namespace csp::internal {
 namespace {
 
 constinit std::terminate_handler previous = nullptr;
-
-// The function that a return address lies in.
-std::string Function(const void* address) {
-  char name[256];
-  const bool known = address != nullptr &&
-                     absl::Symbolize(static_cast<const char*>(address) - 1, name, sizeof name);
-  return known ? absl::StrFormat("%s (%p)", name, address) : absl::StrFormat("%p", address);
-}
 
 std::string Describe(const Parker& parker) {
   if (parker.kind() != Parker::Kind::kFiber) return "a thread";
@@ -34,7 +26,7 @@ std::string Describe(const Parker& parker) {
   const bool named = fiber.CopyName(name) != 0;
   return absl::StrFormat("fiber %d%s, spawned at %s,", fiber.number(),
                          named ? absl::StrFormat(" \"%s\"", name) : "",
-                         Function(fiber.spawn_site.load(std::memory_order_relaxed)));
+                         CallSite(fiber.spawn_site.load(std::memory_order_relaxed)));
 }
 
 // On the stack of whoever called std::terminate.
@@ -46,7 +38,7 @@ std::string Describe(const Parker& parker) {
                  "csp: %s is cancelled, and csp::Cancelled, thrown by a blocking call in %s, has "
                  "met a function that is noexcept, as destructors are; put a csp::Shield around "
                  "what blocks there, or let the exception pass\n",
-                 Describe(*parker).c_str(), Function(parker->words.cancelled_call).c_str());
+                 Describe(*parker).c_str(), CallSite(parker->words.cancelled_call).c_str());
   }
   if (previous != nullptr) previous();
   std::abort();

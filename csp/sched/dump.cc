@@ -8,10 +8,10 @@
 #include <utility>
 #include <vector>
 
-#include "absl/debugging/symbolize.h"
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "csp/base/clock.h"
+#include "csp/sched/internal/code_site.h"
 #include "csp/sched/internal/fiber_pool.h"
 #include "csp/sched/internal/runtimes.h"
 #include "csp/sched/internal/thread_record.h"
@@ -25,24 +25,26 @@ using internal::Parker;
 using internal::Runtime;
 
 std::string Site(const void* address) {
-  if (address == nullptr) return "";
-  char name[256];
-  // The address is that of the instruction behind the call.
-  const void* call = static_cast<const char*>(address) - 1;
-  if (absl::Symbolize(call, name, sizeof name)) {
-    return absl::StrFormat(", spawned at %s (%p)", name, address);
-  }
-  return absl::StrFormat(", spawned at %p", address);
+  return address == nullptr ? "" : ", spawned at " + internal::CallSite(address);
+}
+
+// Three digits of it, since nobody reads more: "1.23s".
+std::string Rounded(std::int64_t nanos) {
+  std::int64_t unit = 1;
+  while (nanos / unit >= 1000) unit *= 10;
+  // Above a minute the digits are hours, minutes and seconds.
+  unit = std::min<std::int64_t>(unit, 1'000'000'000);
+  return absl::FormatDuration(absl::Nanoseconds(nanos / unit * unit));
 }
 
 std::string Waiting(const Parker::Note& note, std::int64_t now) {
   const ParkReason* reason = note.reason.load(std::memory_order_relaxed);
   if (reason == nullptr) return "running or ready";
   const std::int64_t since = note.since.load(std::memory_order_relaxed);
-  return absl::StrFormat(
-      "parked in %s %s on %p for %s", reason->room, reason->verb,
-      note.object.load(std::memory_order_relaxed),
-      absl::FormatDuration(absl::Nanoseconds(std::max<std::int64_t>(0, now - since))));
+  const void* object = note.object.load(std::memory_order_relaxed);
+  return absl::StrFormat("parked in %s %s%s for %s", reason->room, reason->verb,
+                         object != nullptr ? absl::StrFormat(" on %p", object) : "",
+                         Rounded(std::max<std::int64_t>(0, now - since)));
 }
 
 // Lines up to a limit, and a count of those beyond.

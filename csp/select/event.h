@@ -80,7 +80,7 @@ class Event::WaitEvent final : public SelectEvent, public Case {
   Result Take() { return {}; }
 
   const ParkReason& reason() const override {
-    static constexpr ParkReason kReason{"Wait", "Event"};
+    static constexpr ParkReason kReason{"Wait", "event"};
     return kReason;
   }
   const void* object() const override { return &event_; }

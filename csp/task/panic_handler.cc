@@ -8,8 +8,8 @@
 #include <typeinfo>
 #include <utility>
 
-#include "absl/debugging/symbolize.h"
 #include "absl/strings/str_format.h"
+#include "csp/sched/internal/code_site.h"
 #include "csp/sched/internal/runtimes.h"
 #include "csp/sched/runtime.h"
 
@@ -52,13 +52,7 @@ std::string PanicReport::ToString() const {
   std::string text = absl::StrFormat("csp: task %d%s failed with %s", task,
                                      name.empty() ? "" : absl::StrFormat(" \"%s\"", name), type);
   if (!what.empty()) absl::StrAppendFormat(&text, ": %s", what);
-  char symbol[256];
-  if (spawn_site != nullptr &&
-      absl::Symbolize(static_cast<const char*>(spawn_site) - 1, symbol, sizeof symbol)) {
-    absl::StrAppendFormat(&text, "; spawned at %s (%p)", symbol, spawn_site);
-  } else {
-    absl::StrAppendFormat(&text, "; spawned at %p", spawn_site);
-  }
+  absl::StrAppendFormat(&text, "; spawned at %s", internal::CallSite(spawn_site));
   return text;
 }
 

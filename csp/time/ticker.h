@@ -77,7 +77,7 @@ class Ticker::TickEvent final : public SelectEvent, public internal::AlarmCase {
   Result Take() { return ticks(); }
 
   const ParkReason& reason() const override {
-    static constexpr ParkReason kReason{"Tick", "Ticker"};
+    static constexpr ParkReason kReason{"Tick", "ticker"};
     return kReason;
   }
 };

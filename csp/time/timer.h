@@ -76,7 +76,7 @@ class Timer::FireEvent final : public SelectEvent, public internal::AlarmCase {
   Result Take() { return {}; }
 
   const ParkReason& reason() const override {
-    static constexpr ParkReason kReason{"Wait", "Timer"};
+    static constexpr ParkReason kReason{"Wait", "timer"};
     return kReason;
   }
 };

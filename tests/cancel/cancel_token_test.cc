@@ -137,8 +137,7 @@ TEST_P(CancelTokenTest, ADumpNamesTheWait) {
   Here([] {
     const CancelSource source;
     Task<void> task = Go([&] { source.token().Wait(); });
-    const std::string parked =
-        "fiber " + std::to_string(task.number()) + " parked in CancelToken Wait";
+    const std::string parked = "fiber " + std::to_string(task.number()) + " parked in token Wait";
     EXPECT_TRUE(EventuallyTrue([&] { return DumpFibers().find(parked) != std::string::npos; }));
     source.Cancel();
     task.Join();

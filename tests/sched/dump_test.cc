@@ -56,14 +56,16 @@ TEST_P(DumpTest, NamesFibersAndWhatTheyWaitFor) {
     const std::string number = std::to_string(named.number());
 
     (void)DumpThatSays("\"receiver\" parked in chan Recv on 0x");
-    (void)DumpThatSays("\"sleeper\" parked in time Sleep");
-    (void)DumpThatSays("\"selecting\" parked in select Select");
+    (void)DumpThatSays("\"sleeper\" parked in time Sleep for ");
+    (void)DumpThatSays("\"selecting\" parked in select Select for ");
     (void)DumpThatSays("\"joiner\" parked in task Join on 0x");
     const std::string dump =
-        DumpThatSays("fiber " + number + " \"with a name\" parked in Event Wait");
+        DumpThatSays("fiber " + number + " \"with a name\" parked in event Wait");
     EXPECT_THAT(dump, ContainsRegex("\"joiner\" [^\n]*, stack 32 KiB"));
-    EXPECT_THAT(dump, ContainsRegex("\"with a name\" [^\n]* for [0-9][^\n]*, stack 128 KiB, "
-                                    "spawned at [^\n]*SpawnedHereByName"));
+    EXPECT_THAT(
+        dump,
+        ContainsRegex("\"with a name\" [^\n]* for [0-9.]{1,4}[mun]?s, stack 128 KiB, "
+                      "spawned at [^\n]*SpawnedHereByName[^\n]* \\(dump_test\\+0x[0-9a-f]+\\)\n"));
 
     sleeper.Cancel();
     EXPECT_THROW(sleeper.Join(), TaskCancelled);

@@ -37,7 +37,8 @@ void Overflow(int workers) {
 TEST(OverflowReportTest, NamesTheFiberItsSizeAndItsSpawnSite) {
   for (const int workers : {1, 4}) {
     EXPECT_CHILD(Overflow(workers), kDied,
-                 "csp: stack overflow in fiber [0-9]+ too deep, stack of 32 KiB, spawned at 0x");
+                 "csp: stack overflow in fiber [0-9]+ \"too deep\", stack of 32 KiB, spawned at "
+                 "overflow_report_test\\+0x[0-9a-f]+; ");
   }
 }
 
@@ -46,7 +47,8 @@ void OverflowMain() {
 }
 
 TEST(OverflowReportTest, AlsoOfTheMainFiber) {
-  EXPECT_CHILD(OverflowMain(), kDied, "stack overflow in fiber [0-9]+ main, stack of 64 KiB");
+  EXPECT_CHILD(OverflowMain(), kDied,
+               "stack overflow in fiber [0-9]+ \"main\", stack of 64 KiB; give");
 }
 
 // I3: compiled with -fstack-clash-protection a frame larger than the guard touches it on its way.

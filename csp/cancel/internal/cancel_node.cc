@@ -220,7 +220,7 @@ void CancelNode::DoneCase::Disarm() noexcept {
 }
 
 const ParkReason& CancelNode::DoneCase::reason() const {
-  static constexpr ParkReason kReason{"Wait", "CancelToken"};
+  static constexpr ParkReason kReason{"Wait", "token"};
   return kReason;
 }
 

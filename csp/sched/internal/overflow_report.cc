@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <mutex>
 
+#include "csp/sched/internal/code_site.h"
 #include "csp/sched/internal/fiber_pool.h"
 
 namespace csp::internal {
@@ -19,14 +20,18 @@ struct sigaction previous;
 void Report(const Fiber& fiber) {
   char name[Fiber::kNameSize];
   fiber.CopyName(name);
+  const void* const site = fiber.spawn_site.load(std::memory_order_relaxed);
+  char spawn_site[100] = "";
+  if (site != nullptr) WriteCallPlace(site, spawn_site, sizeof spawn_site);
+  const char* const quote = name[0] != '\0' ? "\"" : "";
   char text[400];
   const int length = std::snprintf(
       text, sizeof text,
       "csp: stack overflow in fiber %" PRIu64
-      "%s%s, stack of %zu KiB, spawned at %p; give it more by GoOptions::stack_size or "
+      "%s%s%s%s, stack of %zu KiB%s%s; give it more by GoOptions::stack_size or "
       "RunOptions::stack_size\n",
-      fiber.number(), name[0] != '\0' ? " " : "", name, StackSizeOf(fiber.stack_class()) >> 10,
-      fiber.spawn_site.load(std::memory_order_relaxed));
+      fiber.number(), name[0] != '\0' ? " " : "", quote, name, quote,
+      StackSizeOf(fiber.stack_class()) >> 10, site != nullptr ? ", spawned at " : "", spawn_site);
   if (length > 0) {
     [[maybe_unused]] const auto written =
         write(STDERR_FILENO, text, static_cast<std::size_t>(length));
@@ -56,6 +61,7 @@ void InstallOverflowReport() {
   static std::once_flag once;
   std::call_once(once, [] {
     FiberPool::Get();  // made before a handler could need it
+    NoteModules();
     struct sigaction action {};
     action.sa_sigaction = &OnSegv;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;
