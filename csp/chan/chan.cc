@@ -13,9 +13,9 @@ void ThrowSendOnClosed() {
 }
 
 void ThrowNil(const char* call) {
-  throw NilChannel(std::string(call) +
-                   ": the channel is nil (default-constructed or moved from) and would block for "
-                   "ever; make one with MakeChan");
+  throw NilChannel(
+      std::string(call) +
+      ": the channel is nil (default-constructed or moved from); make one with MakeChan");
 }
 
 void ThrowCloseOfClosed() {

@@ -198,8 +198,8 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
   if (!selection.has_live_case()) {
     if (has_default) return kTookDefault;
     throw NoLiveCase(
-        "Select: no case can ever be ready (nil channels or When(false) only); add a Default, or "
-        "wait for something that can happen");
+        "Select: no case can ever be ready (nil channels, empty task handles or When(false) "
+        "only); add a Default, or wait for something that can happen");
   }
   bool shielded = has_default || parker->words.shield_depth != 0;
   for (int round = 0;; ++round) {
@@ -234,7 +234,7 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
       BackOff(round);
       continue;
     }
-    const int won = attempt.Await(kReason, cases);
+    const int won = attempt.Await(kReason, nullptr);
     selection.DisarmAllBut(won);
     if (won != Attempt::kCancelled) {
       const int same = selection.TakeSameMomentBefore(won);

@@ -67,8 +67,6 @@ bool AfterFuncTimer::Reset(absl::Duration delay) {
 
 namespace internal {
 
-void ThrowEmptyAfterFunc() { throw InvalidArgument("AfterFunc: the function is empty"); }
-
 [[gnu::noinline]] AfterFuncTimer StartAfterFunc(absl::Duration delay,
                                                 std::unique_ptr<AfterFuncClosure> function) {
   auto* state = new AfterFuncState(std::move(function), __builtin_return_address(0));

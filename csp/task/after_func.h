@@ -6,13 +6,13 @@
 #ifndef CSP_TASK_AFTER_FUNC_H_
 #define CSP_TASK_AFTER_FUNC_H_
 
-#include <concepts>
 #include <functional>
 #include <memory>
 #include <type_traits>
 #include <utility>
 
 #include "absl/time/time.h"
+#include "csp/task/task_state.h"
 
 namespace csp {
 
@@ -33,33 +33,17 @@ class AfterFuncClosure {
   virtual void Call() = 0;
 };
 
-// clang-format off
-template <class F>
-concept CanRunLater = std::invocable<std::decay_t<F>&>;
-// clang-format on
-
 template <class F>
 class AfterFuncClosureOf final : public AfterFuncClosure {
  public:
   template <class G>
   explicit AfterFuncClosureOf(G&& function) : function_(std::forward<G>(function)) {}
 
-  // An empty std::function or a null pointer.
-  bool empty() const {
-    if constexpr (!std::is_empty_v<F> && requires { function_ == nullptr; }) {
-      return function_ == nullptr;
-    } else {
-      return false;
-    }
-  }
-
   void Call() override { (void)std::invoke(function_); }
 
  private:
   F function_;
 };
-
-[[noreturn]] void ThrowEmptyAfterFunc();
 
 // The out-of-line half of AfterFunc; the return address of the call is the spawn site.
 AfterFuncTimer StartAfterFunc(absl::Duration delay, std::unique_ptr<AfterFuncClosure> function);
@@ -100,12 +84,20 @@ class AfterFuncTimer {
 // It fires in the runtime of whoever has started it last (run.h). If that ends first it never does,
 // and nobody is told; Reset starts it anew, in the runtime of the caller.
 template <class F>
-requires internal::CanRunLater<F>
 [[gnu::always_inline]] inline AfterFuncTimer AfterFunc(absl::Duration delay, F&& function) {
-  using Closure = internal::AfterFuncClosureOf<std::decay_t<F>>;
-  auto closure = std::make_unique<Closure>(std::forward<F>(function));
-  if (closure->empty()) internal::ThrowEmptyAfterFunc();
-  return internal::StartAfterFunc(delay, std::move(closure));
+  constexpr bool callable = std::is_invocable_v<std::decay_t<F>&>;
+  static_assert(callable,
+                "AfterFunc: the function is called without arguments, and perhaps several times; "
+                "give a lambda that captures what it needs");
+  if constexpr (callable) {
+    if (internal::IsEmptyFunction<std::decay_t<F>>(function)) {
+      internal::ThrowEmptyFunction("AfterFunc");
+    }
+    using Closure = internal::AfterFuncClosureOf<std::decay_t<F>>;
+    return internal::StartAfterFunc(delay, std::make_unique<Closure>(std::forward<F>(function)));
+  } else {
+    return {};
+  }
 }
 
 }  // namespace csp

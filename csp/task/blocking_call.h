@@ -87,15 +87,19 @@ std::invoke_result_t<F&> Blocking(F&& f) {
 // Cancel prevents it only as long as it has not begun. Locals are as in a task started by Go: f
 // inherits what is kInherit, and its own are destroyed when it ends. What f starts is started in the caller's
 // runtime, which a Run that returns while f still is at work leaves behind for it. Never suspends.
-// Throws RuntimeError if there is no thread and none can be started.
+// Throws InvalidArgument if `f` is empty, as Go; RuntimeError if there is no thread and none can be
+// started.
 template <class F, class... Args>
-requires internal::Startable<F, Args...>
 [[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> BlockingDetached(
     F&& f, Args&&... args) {
-  internal::ResultState<internal::GoResult<F, Args...>>* task =
-      internal::MakeTask(std::forward<F>(f), std::forward<Args>(args)...);
-  internal::SubmitDetached(task);
-  return Task<internal::GoResult<F, Args...>>(task);
+  if constexpr (internal::CheckGo<F, Args...>()) {
+    internal::ResultState<internal::GoResult<F, Args...>>* task =
+        internal::MakeTask("BlockingDetached", std::forward<F>(f), std::forward<Args>(args)...);
+    internal::SubmitDetached(task);
+    return Task<internal::GoResult<F, Args...>>(task);
+  } else {
+    return {};
+  }
 }
 
 }  // namespace csp

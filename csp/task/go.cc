@@ -39,11 +39,7 @@ void SpawnIn(Runtime& runtime, NewTask& task) {
   Runtime& runtime = Runtime::Current();
   task->stack_class = runtime.default_stack_class();
   if (options.stack_size.has_value()) {
-    if (*options.stack_size == 0 || *options.stack_size > kMaxStackSize) {
-      throw InvalidArgument("Go: GoOptions::stack_size is " + std::to_string(*options.stack_size) +
-                            "; give between 1 byte (rounded up to 16 KiB) and 1 GiB");
-    }
-    task->stack_class = StackClassFor(*options.stack_size);
+    task->stack_class = CheckedStackClass("Go: GoOptions::stack_size", *options.stack_size);
   }
   if (!options.name.empty()) {
     task->owned_name = std::make_unique<std::string>(options.name);
@@ -53,10 +49,16 @@ void SpawnIn(Runtime& runtime, NewTask& task) {
   SpawnIn(runtime, task);
 }
 
-void ThrowNoTask(const char* call) {
+void ThrowEmptyFunction(const char* call) {
+  throw InvalidArgument(std::string(call) +
+                        ": the function is empty (a default-constructed std::function or a null "
+                        "pointer); give one that can be called");
+}
+
+void ThrowNoTask(const char* call, const char* remedy) {
   throw JoinError(std::string(call) +
-                  ": no task is behind this handle (joined before, detached or moved from); join a "
-                  "task once");
+                  ": no task is behind this handle (joined before, detached or moved from); " +
+                  remedy);
 }
 
 void ThrowSelfJoin(const char* call) {

@@ -51,49 +51,77 @@ auto MakeClosure(F&& f, Args&&... args) {
 }
 
 template <class F, class... Args>
-using GoResult = std::invoke_result_t<std::decay_t<F>, std::decay_t<Args>...>;
+inline constexpr bool kCanGo = std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>;
 
 template <class F, class... Args>
-auto* MakeTask(F&& f, Args&&... args) {
+using GoResult =
+    typename std::conditional_t<kCanGo<F, Args...>,
+                                std::invoke_result<std::decay_t<F>, std::decay_t<Args>...>,
+                                std::type_identity<void>>::type;
+
+// `call` is for what() if `f` is empty.
+template <class F, class... Args>
+auto* MakeTask(const char* call, F&& f, Args&&... args) {
+  if (IsEmptyFunction<std::decay_t<F>>(f)) ThrowEmptyFunction(call);
   using Closure = decltype(MakeClosure(std::forward<F>(f), std::forward<Args>(args)...));
   using R = GoResult<F, Args...>;
-  static_assert(!std::is_reference_v<R>,
-                "Go: the function returns a reference; return a value, a pointer or "
-                "std::reference_wrapper");
+  static_assert(
+      !std::is_reference_v<R>,
+      "Go, BlockingDetached: the function returns a reference; return a value, a pointer or "
+      "std::reference_wrapper");
   return new ClosureState<Closure, R>(true,
                                       MakeClosure(std::forward<F>(f), std::forward<Args>(args)...));
 }
 
 template <class F, class... Args>
-concept Startable = !std::is_same_v<std::remove_cvref_t<F>, GoOptions> &&
-                    std::is_invocable_v<std::decay_t<F>, std::decay_t<Args>...>;
+concept Startable = !std::is_same_v<std::remove_cvref_t<F>, GoOptions> && kCanGo<F, Args...>;
+
+// What stands in place of the function is none of the options.
+template <class F, class... Args>
+concept NoOptions = kCanGo<F, Args...> || !std::is_convertible_v<F, const GoOptions&>;
+
+template <class F, class... Args>
+consteval bool CheckGo() {
+  static_assert(kCanGo<F, Args...>,
+                "Go, BlockingDetached: the function cannot be called with these arguments; they "
+                "are copied or moved "
+                "along and passed as rvalues, as by std::thread: use std::ref for a reference");
+  return kCanGo<F, Args...>;
+}
 
 }  // namespace internal
 
 // Starts `f(args...)` as a task of the current runtime (on a plain thread: of the default runtime,
 // which starts by itself) and returns its handle, which may be dropped. Never suspends; the task
-// begins some time. Throws RuntimeError after the runtime's shutdown has begun and in a forked
-// child; std::bad_alloc.
+// begins some time. Throws InvalidArgument if `f` is an empty std::function or a null pointer;
+// RuntimeError after the runtime's shutdown has begun and in a forked child; std::bad_alloc.
 // Memory ordering: what happens before Go is visible to the task.
 // Cost: one allocation; a stack only once the task begins.
 template <class F, class... Args>
-requires internal::Startable<F, Args...>
+requires internal::NoOptions<F, Args...>
 [[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> Go(F&& f, Args&&... args) {
-  internal::ResultState<internal::GoResult<F, Args...>>* task =
-      internal::MakeTask(std::forward<F>(f), std::forward<Args>(args)...);
-  internal::SpawnTask(task);
-  return Task<internal::GoResult<F, Args...>>(task);
+  if constexpr (internal::CheckGo<F, Args...>()) {
+    internal::ResultState<internal::GoResult<F, Args...>>* task =
+        internal::MakeTask("Go", std::forward<F>(f), std::forward<Args>(args)...);
+    internal::SpawnTask(task);
+    return Task<internal::GoResult<F, Args...>>(task);
+  } else {
+    return {};
+  }
 }
 
-// The same with options. Throws InvalidArgument, too.
+// The same with options. Throws InvalidArgument for those, too.
 template <class F, class... Args>
-requires internal::Startable<F, Args...>
 [[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> Go(const GoOptions& options,
                                                                       F&& f, Args&&... args) {
-  internal::ResultState<internal::GoResult<F, Args...>>* task =
-      internal::MakeTask(std::forward<F>(f), std::forward<Args>(args)...);
-  internal::SpawnTask(options, task);
-  return Task<internal::GoResult<F, Args...>>(task);
+  if constexpr (internal::CheckGo<F, Args...>()) {
+    internal::ResultState<internal::GoResult<F, Args...>>* task =
+        internal::MakeTask("Go", std::forward<F>(f), std::forward<Args>(args)...);
+    internal::SpawnTask(options, task);
+    return Task<internal::GoResult<F, Args...>>(task);
+  } else {
+    return {};
+  }
 }
 
 // Gives way to the other fibers that are ready; on a plain thread to other threads. Throws

@@ -28,19 +28,13 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr int kMaxWorkers = 1024;
 
-void CheckStackSize(const char* option, std::size_t size) {
-  if (size >= kMinStackSize && size <= kMaxStackSize) return;
-  throw InvalidArgument(std::string("Run: RunOptions::") + option + " is " + std::to_string(size) +
-                        " bytes; give between 16 KiB and 1 GiB");
-}
-
 void CheckOptions(const RunOptions& options) {
   if (options.workers < 0 || options.workers > kMaxWorkers) {
     throw InvalidArgument("Run: RunOptions::workers is " + std::to_string(options.workers) +
                           "; give 1 to 1024, or 0 for one per usable processor");
   }
-  CheckStackSize("stack_size", options.stack_size);
-  CheckStackSize("main_stack_size", options.main_stack_size);
+  (void)CheckedStackClass("Run: RunOptions::stack_size", options.stack_size);
+  (void)CheckedStackClass("Run: RunOptions::main_stack_size", options.main_stack_size);
   if (options.grace < absl::ZeroDuration()) {
     throw InvalidArgument("Run: RunOptions::grace is negative; give 0 or more, or infinite");
   }
@@ -93,12 +87,12 @@ constexpr std::size_t kMostNamed = 100;
 
 void NameWhoIsLeft(Runtime& runtime, const char* call) {
   if (const std::uint64_t tasks = runtime.live_tasks(); tasks != 0) {
-    std::fprintf(stderr, "csp: %s: %" PRIu64 " tasks did not end within the grace period:\n%s",
-                 call, tasks, DumpFibersOf(runtime, kMostNamed).c_str());
+    std::fprintf(stderr, "csp: %s: %" PRIu64 " task%s did not end within the grace period:\n%s",
+                 call, tasks, tasks == 1 ? "" : "s", DumpFibersOf(runtime, kMostNamed).c_str());
   }
   if (const std::size_t calls = runtime.blocking_pool().calls(); calls != 0) {
-    std::fprintf(stderr, "csp: %s: %zu Blocking calls did not end within the grace period\n", call,
-                 calls);
+    std::fprintf(stderr, "csp: %s: %zu Blocking call%s did not end within the grace period\n", call,
+                 calls, calls == 1 ? "" : "s");
   }
 }
 

@@ -29,8 +29,8 @@ struct RunOptions {
   // Threads that run fibers, 1 to 1024; 0: as many processors as the process may use (affinity mask
   // and cgroup quota).
   int workers = 0;
-  // Of each fiber that does not ask for another; bytes, rounded up to a power of two, 16 KiB to
-  // 1 GiB.
+  // Of each fiber that does not ask for another; bytes, rounded up to a power of two, at least
+  // 16 KiB. InvalidArgument if 0 or above 1 GiB.
   std::size_t stack_size = std::size_t{128} << 10;
   // Of the main function's fiber.
   std::size_t main_stack_size = std::size_t{8} << 20;
@@ -63,7 +63,7 @@ int Run(F&& main, const RunOptions& options = {}) {
   static_assert(std::is_void_v<R> || std::is_convertible_v<R, int>,
                 "Run: the main function returns int or nothing");
   int status = 0;
-  auto* state = internal::MakeTask([&]() -> int {
+  auto* state = internal::MakeTask("Run", [&]() -> int {
     if constexpr (std::is_void_v<R>) {
       std::invoke(std::forward<F>(main));
       return 0;

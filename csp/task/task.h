@@ -24,7 +24,7 @@ namespace csp {
 
 namespace internal {
 
-[[noreturn]] void ThrowNoTask(const char* call);
+[[noreturn]] void ThrowNoTask(const char* call, const char* remedy);
 // From any thread: `task` unwinds at its next blocking call, or does not begin.
 void RequestCancel(TaskRecord& task);
 
@@ -83,7 +83,9 @@ class Task {
   // either has happened or has not. Never suspends; nothing happens if the task has ended. A task may
   // cancel itself: this call returns, and its next blocking call throws. Throws JoinError if the
   // handle is empty.
-  void Cancel() { internal::RequestCancel(NotEmpty("Task::Cancel")); }
+  void Cancel() {
+    internal::RequestCancel(NotEmpty("Task::Cancel", "cancel before you join, or test joinable()"));
+  }
 
   // Lets the task go on alone; the handle is empty afterwards. If the task has failed already, the
   // panic handler is told.
@@ -100,9 +102,10 @@ class Task {
  private:
   friend class JoinEvent<R>;
 
-  internal::ResultState<R>& NotEmpty(const char* call) const {
+  internal::ResultState<R>& NotEmpty(const char* call,
+                                     const char* remedy = "join a task once") const {
     if (state_ == nullptr) [[unlikely]] {
-      internal::ThrowNoTask(call);
+      internal::ThrowNoTask(call, remedy);
     }
     return *state_;
   }

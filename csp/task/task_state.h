@@ -122,6 +122,17 @@ using NewTask = std::unique_ptr<TaskState, AbandonTask>;
 inline constexpr ParkReason kJoinReason{"Join", "task"};
 
 [[noreturn]] void ThrowSelfJoin(const char* call);
+[[noreturn]] void ThrowEmptyFunction(const char* call);
+
+// An empty std::function or a null pointer.
+template <class F>
+constexpr bool IsEmptyFunction(const F& function) {
+  if constexpr (!std::is_empty_v<F> && requires { function == nullptr; }) {
+    return function == nullptr;
+  } else {
+    return false;
+  }
+}
 
 inline void TaskState::AwaitDone() {
   class Join final : public DirectWait {

@@ -4,6 +4,8 @@
 #include <string>
 #include <utility>
 
+#include "csp/task/after_func.h"
+#include "csp/task/blocking_call.h"
 #include "csp/task/go.h"
 #include "csp/task/run.h"
 
@@ -31,8 +33,32 @@ int Case() {
 void Case(csp::Task<int>& task) { csp::Task<int> copy = task; }
 #endif
 
-#ifdef WRONG_ARGUMENTS  // expect: Go
+#ifdef WRONG_ARGUMENTS  // expect: the function cannot be called with these arguments
 void Case() {
   csp::Go([](int) {}, "no number");
+}
+#endif
+
+#ifdef NO_FUNCTION  // expect: the function cannot be called with these arguments
+void Case() { csp::Go(5); }
+#endif
+
+#ifdef NO_FUNCTION_WITH_OPTIONS  // expect: the function cannot be called with these arguments
+void Case() { csp::Go({.name = "five"}, 5); }
+#endif
+
+#ifdef ARGUMENT_BY_REFERENCE  // expect: use std::ref for a reference
+void Case() {
+  csp::Go([](int&) {}, global);
+}
+#endif
+
+#ifdef NO_BLOCKING_FUNCTION  // expect: the function cannot be called with these arguments
+void Case() { csp::BlockingDetached(5); }
+#endif
+
+#ifdef AFTER_FUNC_WITH_AN_ARGUMENT  // expect: the function is called without arguments
+void Case() {
+  csp::AfterFunc(absl::Seconds(1), [](int) {});
 }
 #endif

@@ -59,9 +59,9 @@ std::vector<std::function<void()>> EveryWait() {
       [=] { unbuffered.Send(1); },
       [=] {
         std::optional<int> out;
-        empty.RecvFor(absl::Hours(1), out);
+        (void)empty.RecvFor(absl::Hours(1), out);
       },
-      [=] { full.SendFor(absl::Hours(1), 1); },
+      [=] { (void)full.SendFor(absl::Hours(1), 1); },
       [=] { never->Wait(); },
       [=] { SleepFor(absl::Hours(1)); },
       [=] { SleepUntil(absl::InfiniteFuture()); },

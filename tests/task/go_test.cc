@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
 #include <thread>
@@ -11,6 +12,8 @@
 #include "csp/chan/chan.h"
 #include "csp/sched/dump.h"
 #include "csp/select/event.h"
+#include "csp/task/after_func.h"
+#include "csp/task/blocking_call.h"
 #include "csp/task/run.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
@@ -58,6 +61,29 @@ TEST_P(GoTest, AnExceptionNeedsNoLargerStackThanTheLeast) {
     if (kAsan || kTsan) return;  // which need more
     const auto thrower = [](int n) { throw std::runtime_error(std::to_string(n)); };
     EXPECT_THROW(Go({.stack_size = 1}, thrower, 5).Join(), std::runtime_error);
+  });
+}
+
+TEST_P(GoTest, EmptyFunctionsAreRefused) {
+  Here([] {
+    const std::string why =
+        ": the function is empty (a default-constructed std::function or a null pointer); give one "
+        "that can be called";
+    const auto expect = [&](const char* call, const auto& start) {
+      try {
+        start();
+        ADD_FAILURE() << call;
+      } catch (const InvalidArgument& e) {
+        EXPECT_EQ(e.what(), call + why);
+      }
+    };
+    const std::function<void()> empty;
+    int (*const null)(int) = nullptr;
+    expect("Go", [&] { Go(empty); });
+    expect("Go", [&] { Go(null, 1); });
+    expect("Go", [&] { Go({.name = "empty"}, empty); });
+    expect("BlockingDetached", [&] { BlockingDetached(empty); });
+    expect("AfterFunc", [&] { AfterFunc(absl::ZeroDuration(), empty); });
   });
 }
 

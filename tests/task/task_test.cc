@@ -144,6 +144,14 @@ TEST_P(TaskTest, EmptyHandles) {
                    "Task::Join: no task is behind this handle (joined before, detached or moved "
                    "from); join a task once");
     }
+    try {
+      second.Cancel();
+      FAIL();
+    } catch (const JoinError& e) {
+      EXPECT_STREQ(e.what(),
+                   "Task::Cancel: no task is behind this handle (joined before, detached or moved "
+                   "from); cancel before you join, or test joinable()");
+    }
   });
 }
 

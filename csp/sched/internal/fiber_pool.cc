@@ -9,8 +9,10 @@
 #include <bit>
 #include <cstdlib>
 #include <new>
+#include <string>
 
 #include "csp/base/cache_line.h"
+#include "csp/base/panic.h"
 
 namespace csp::internal {
 
@@ -61,6 +63,14 @@ bool LeavesHeadroom(std::size_t size) {
 std::uint8_t StackClassFor(std::size_t size) {
   const std::size_t rounded = std::bit_ceil(std::max(size, kMinStackSize));
   return static_cast<std::uint8_t>(std::countr_zero(rounded / kMinStackSize));
+}
+
+std::uint8_t CheckedStackClass(const char* option, std::size_t size) {
+  if (size == 0 || size > kMaxStackSize) {
+    throw InvalidArgument(std::string(option) + " is " + std::to_string(size) +
+                          "; give between 1 byte (rounded up to 16 KiB) and 1 GiB");
+  }
+  return StackClassFor(size);
 }
 
 FiberPool& FiberPool::Get() {

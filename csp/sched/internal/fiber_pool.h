@@ -42,6 +42,8 @@ inline constexpr std::size_t kWarmBytes = std::size_t{128} << 20;
 
 // The class of the smallest stack with at least `size` bytes, which must be at most kMaxStackSize.
 std::uint8_t StackClassFor(std::size_t size);
+// The same for a size that a user gave as `option`. Throws InvalidArgument if it is 0 or too large.
+std::uint8_t CheckedStackClass(const char* option, std::size_t size);
 inline std::size_t StackSizeOf(std::uint8_t stack_class) { return kMinStackSize << stack_class; }
 
 class FiberPool {
