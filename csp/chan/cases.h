@@ -136,11 +136,13 @@ class RecvEvent final : public SelectEvent, public internal::RecvCase<T> {
   Result Take() { return std::move(value_); }
 
   template <class F>
-  static constexpr void CheckHandler() {
+  static consteval bool CheckHandler() {
+    constexpr bool fits = std::is_invocable_v<F&, std::optional<T>>;
     static_assert(
-        std::is_invocable_v<F&, std::optional<T>> || !std::is_invocable_v<F&, T>,
+        fits,
         "OnRecv() >> handler: the handler must take std::optional<T>, which is empty when "
         "the channel is closed and drained");
+    return fits;
   }
 
  private:

@@ -135,7 +135,7 @@ class Receiving : public Base {
 
   // Without waiting. False: nothing is there now, `out` is empty. True: `out` is what Recv would
   // have returned. Never suspends. Throws NilChannel.
-  bool TryRecv(std::optional<T>& out) const {
+  [[nodiscard]] bool TryRecv(std::optional<T>& out) const {
     Core<T>& core = this->CoreFor("Chan::TryRecv");
     out.reset();
     return core.TryRecv(out) != Passed::kNo;
@@ -144,7 +144,7 @@ class Receiving : public Base {
   // As TryRecv, but waits up to `timeout` (0 or less: does not; infinite: as Recv). A value that is
   // there wins over a timeout that has passed. Throws NilChannel, Cancelled; `out` is untouched if
   // it throws at once, and empty if it has waited.
-  bool RecvFor(absl::Duration timeout, std::optional<T>& out) const {
+  [[nodiscard]] bool RecvFor(absl::Duration timeout, std::optional<T>& out) const {
     TimedRecv<T> receive(this->CoreFor("Chan::RecvFor"), out);
     return BlockUntil(receive, DeadlineAfter(NowNanos(), timeout));
   }
@@ -204,26 +204,26 @@ class Sending : public Base {
 
   // Without waiting. False: there is no room and no receiver now, `value` is untouched. Never
   // suspends. Throws NilChannel, ClosedChannel (`value` is untouched).
-  bool TrySend(T&& value) const {
+  [[nodiscard]] bool TrySend(T&& value) const {
     const Passed passed = this->CoreFor("Chan::TrySend").TrySend(value);
     if (passed == Passed::kClosed) ThrowSendOnClosed();
     return passed == Passed::kYes;
   }
   template <std::copy_constructible U = T>
-  bool TrySend(const T& value) const {
+  [[nodiscard]] bool TrySend(const T& value) const {
     return TrySend(T(value));
   }
 
   // As TrySend, but waits up to `timeout` (0 or less: does not; infinite: as Send). Throws
   // NilChannel, ClosedChannel, Cancelled. Whenever it does not return true, `value` is untouched.
-  bool SendFor(absl::Duration timeout, T&& value) const {
+  [[nodiscard]] bool SendFor(absl::Duration timeout, T&& value) const {
     TimedSend<T> send(this->CoreFor("Chan::SendFor"), value);
     if (!BlockUntil(send, DeadlineAfter(NowNanos(), timeout))) return false;
     send.ThrowIfClosed();
     return true;
   }
   template <std::copy_constructible U = T>
-  bool SendFor(absl::Duration timeout, const T& value) const {
+  [[nodiscard]] bool SendFor(absl::Duration timeout, const T& value) const {
     return SendFor(timeout, T(value));
   }
 
@@ -255,6 +255,15 @@ class Sending : public Base {
  protected:
   using Base::Base;
 };
+
+// A channel is no event: only says so.
+template <class T, class F>
+Refused operator>>(const ChanHandle<T>&, F&&) {
+  static_assert(kAlwaysFalse<F>,
+                "channel >> handler: a channel is no event; write channel.OnRecv() >> handler or "
+                "channel.OnSend(value) >> handler");
+  return {};
+}
 
 }  // namespace internal
 

@@ -19,8 +19,9 @@
 //   event without a handler gives its own result; void, if none has one. Either all have a result or
 //   none; one of type Unit counts as none.
 //
-// Errors: NoLiveCase, if no case can ever be ready (nil channels, When(false)) and there is no
-// Default. Cancelled, if the calling fiber is cancelled; a select with a Default never throws it.
+// Errors: NoLiveCase, if no case can ever be ready (nil channels, empty task handles, When(false))
+// and there is no Default. Cancelled, if the calling fiber is cancelled; a select with a Default
+// never throws it.
 // What arming an event throws (std::bad_alloc): nothing has happened then.
 // Thread rules: from a fiber or from a plain thread, which it blocks.
 // Memory ordering: as of the operation that won; losing cases order nothing.
@@ -29,6 +30,7 @@
 #ifndef CSP_SELECT_SELECT_H_
 #define CSP_SELECT_SELECT_H_
 
+#include <concepts>
 #include <cstddef>
 #include <optional>
 #include <type_traits>
@@ -82,6 +84,13 @@ struct ArmTraits<HandledDefault<F>> {
   static Result Finish(HandledDefault<F>& arm) { return arm.Finish(); }
 };
 
+// Not if it has been refused already.
+template <class A>
+inline constexpr bool kFitsSelect =
+    !std::is_same_v<A, Refused> && (!std::derived_from<A, SelectEvent> || EventType<A>);
+template <class A>
+inline constexpr bool kFitsSelect<Guarded<A>> = kFitsSelect<A>;
+
 template <class... Rs>
 concept HaveCommonType = requires {
   typename std::common_type<Rs...>::type;
@@ -90,48 +99,63 @@ concept HaveCommonType = requires {
 template <Order order, class... Arms>
 auto SelectImpl(Arms&... arms) {
   constexpr int kDefaults = (int{kIsDefault<std::remove_const_t<Arms>>} + ... + 0);
-  static_assert(kDefaults <= 1, "Select: at most one Default");
-  static_assert(sizeof...(Arms) <= 64, "Select: at most 64 cases");
-  using Results = std::common_type<typename ArmTraits<Arms>::Result...>;
-  static_assert(HaveCommonType<typename ArmTraits<Arms>::Result...>,
-                "Select: the handlers' results have no common type; make them agree, or let each "
-                "return the same std::variant");
-  if constexpr (HaveCommonType<typename ArmTraits<Arms>::Result...>) {
-    using R = typename Results::type;
-    static_assert(
-        std::is_same_v<R, Unit> || !(std::is_same_v<typename ArmTraits<Arms>::Result, Unit> || ...),
-        "Select: one case has a result and another none, which could not be told from a value of "
-        "the result's type; give the one without (a timeout, a send, Default) a handler that "
-        "returns what the others do, or let all return nothing");
-    Case* const cases[] = {ArmTraits<Arms>::AsCase(arms)...};
-    int won = RunSelect(cases, sizeof...(Arms), order, kDefaults == 1);
-    int at = 0;
-    if constexpr (std::is_same_v<R, Unit>) {
-      ((void)(at++ == won || (won == kTookDefault && kIsDefault<std::remove_const_t<Arms>>)
-                  ? (void)ArmTraits<Arms>::Finish(arms)
-                  : void()),
-       ...);
-    } else {
-      std::optional<R> result;
-      ((void)(at++ == won || (won == kTookDefault && kIsDefault<std::remove_const_t<Arms>>)
-                  ? (void)result.emplace(ArmTraits<Arms>::Finish(arms))
-                  : void()),
-       ...);
-      return R(std::move(*result));
-    }
+  using R = typename std::common_type<typename ArmTraits<Arms>::Result...>::type;
+  Case* const cases[] = {ArmTraits<Arms>::AsCase(arms)...};
+  int won = RunSelect(cases, sizeof...(Arms), order, kDefaults == 1);
+  int at = 0;
+  if constexpr (std::is_same_v<R, Unit>) {
+    ((void)(at++ == won || (won == kTookDefault && kIsDefault<std::remove_const_t<Arms>>)
+                ? (void)ArmTraits<Arms>::Finish(arms)
+                : void()),
+     ...);
+  } else {
+    std::optional<R> result;
+    ((void)(at++ == won || (won == kTookDefault && kIsDefault<std::remove_const_t<Arms>>)
+                ? (void)result.emplace(ArmTraits<Arms>::Finish(arms))
+                : void()),
+     ...);
+    return R(std::move(*result));
   }
 }
 
+template <class... Rs>
+consteval bool CheckResults() {
+  constexpr bool some = (!std::is_same_v<Rs, Unit> || ...);
+  constexpr bool all = (!std::is_same_v<Rs, Unit> && ...);
+  static_assert(
+      !some || all,
+      "Select: one case has a result and another none, which could not be told from a value of "
+      "the result's type; give the one without (a timeout, a send, Default) a handler that "
+      "returns what the others do, or let all return nothing");
+  constexpr bool common = HaveCommonType<Rs...>;
+  static_assert((some && !all) || common,
+                "Select: the handlers' results have no common type; make them agree, or let each "
+                "return the same std::variant");
+  return (!some || all) && common;
+}
+
+// False: a static_assert, here or where the arm was made, has said why.
 template <class... Arms>
 consteval bool CheckArms() {
-  static_assert((SelectArm<Arms> && ...),
+  static_assert(sizeof...(Arms) > 0, "Select: name at least one case");
+  static_assert(sizeof...(Arms) <= 64, "Select: at most 64 cases");
+  constexpr bool arms = (SelectArm<Arms> && ...);
+  static_assert(arms,
                 "Select: each argument is an event, an event with a handler (event >> handler), "
                 "When(…) or Default");
-  static_assert(((!std::is_lvalue_reference_v<Arms> ||
-                  std::is_same_v<std::remove_cvref_t<Arms>, DefaultTag>)&&...),
+  constexpr bool made_here = ((!std::is_lvalue_reference_v<Arms> ||
+                               std::is_same_v<std::remove_cvref_t<Arms>, DefaultTag>)&&...);
+  static_assert(!arms || made_here,
                 "Select: an event is for one Select; write it there, do not store it");
+  constexpr int kDefaults = (int{kIsDefault<std::remove_cvref_t<Arms>>} + ... + 0);
+  static_assert(kDefaults <= 1, "Select: at most one Default");
   (CheckIfEvent<std::remove_cvref_t<Arms>>(), ...);
-  return true;
+  if constexpr (sizeof...(Arms) == 0 || sizeof...(Arms) > 64 || !arms || !made_here ||
+                kDefaults > 1 || !(kFitsSelect<std::remove_cvref_t<Arms>> && ...)) {
+    return false;
+  } else {
+    return CheckResults<typename ArmTraits<std::remove_reference_t<Arms>>::Result...>();
+  }
 }
 
 }  // namespace internal
@@ -139,8 +163,9 @@ consteval bool CheckArms() {
 // Waits until one of the events happens; if several are ready, takes one of them at random.
 template <class... Arms>
 auto Select(Arms&&... arms) {
-  static_assert(internal::CheckArms<Arms...>());
-  return internal::SelectImpl<internal::Order::kFair>(arms...);
+  if constexpr (internal::CheckArms<Arms...>()) {
+    return internal::SelectImpl<internal::Order::kFair>(arms...);
+  }
 }
 
 // As Select, but of several ready events takes the first in the order written. A timeout that has
@@ -148,8 +173,9 @@ auto Select(Arms&&... arms) {
 // stops at `end`, however much there is to receive.
 template <class... Arms>
 auto PriSelect(Arms&&... arms) {
-  static_assert(internal::CheckArms<Arms...>());
-  return internal::SelectImpl<internal::Order::kDeclared>(arms...);
+  if constexpr (internal::CheckArms<Arms...>()) {
+    return internal::SelectImpl<internal::Order::kDeclared>(arms...);
+  }
 }
 
 }  // namespace csp

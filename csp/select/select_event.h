@@ -77,26 +77,37 @@ consteval void CheckIfEvent() {
   if constexpr (std::derived_from<A, SelectEvent>) CheckEvent<A>();
 }
 
-// An event may say which handlers it refuses, with a message: a static member template
-// `CheckHandler<F>()` full of static_asserts.
+// What stands for an arm that a static_assert has refused, so that nothing is said about it twice.
+struct Refused : ArmTag {};
+
+template <class E, class F>
+inline constexpr bool kTakesNothing =
+    std::is_same_v<typename E::Result, Unit>&& std::is_invocable_v<F&>;
+
+// An event may refuse handlers with a message of its own: by a static member template
+// `consteval bool CheckHandler<F>()`, which returns false only after a static_assert that has
+// failed.
 template <class E, class F>
 consteval bool HandlerFits() {
-  if constexpr (requires { E::template CheckHandler<F>(); }) E::template CheckHandler<F>();
-  constexpr bool takes_result = std::is_invocable_v<F&, typename E::Result>;
-  constexpr bool takes_nothing =
-      std::is_same_v<typename E::Result, Unit> && std::is_invocable_v<F&>;
-  static_assert(takes_result || takes_nothing,
-                "event >> handler: the handler must be callable with the event's result (or with "
-                "nothing, if the event has none)");
-  return takes_nothing;
+  if constexpr (!EventType<E>) {
+    return false;  // CheckEvent has said so
+  } else if constexpr (requires {
+                         { E::template CheckHandler<F>() } -> std::same_as<bool>;
+                       }) {
+    return E::template CheckHandler<F>();
+  } else {
+    constexpr bool fits = std::is_invocable_v<F&, typename E::Result> || kTakesNothing<E, F>;
+    static_assert(fits,
+                  "event >> handler: the handler must be callable with the event's result (or with "
+                  "nothing, if the event has none)");
+    return fits;
+  }
 }
 
 // event >> handler; refers to both.
 template <class E, class F>
 class Handled : public ArmTag {
  public:
-  static constexpr bool kNoArgument = HandlerFits<E, F>();
-
   Handled(E& event, F& handler) : event_(event), handler_(handler) {}
   Handled(const Handled&) = delete;
   Handled& operator=(const Handled&) = delete;
@@ -104,7 +115,7 @@ class Handled : public ArmTag {
   Case* AsCase() { return &event_; }
 
   decltype(auto) Finish() {
-    if constexpr (kNoArgument) {
+    if constexpr (kTakesNothing<E, F>) {
       (void)event_.Take();
       return Call(handler_);
     } else {
@@ -138,9 +149,7 @@ struct DefaultTag : ArmTag {};
 template <class F>
 class HandledDefault : public ArmTag {
  public:
-  explicit HandledDefault(F& handler) : handler_(handler) {
-    static_assert(std::is_invocable_v<F&>, "Default >> handler: the handler takes nothing");
-  }
+  explicit HandledDefault(F& handler) : handler_(handler) {}
   HandledDefault(const HandledDefault&) = delete;
   HandledDefault& operator=(const HandledDefault&) = delete;
 
@@ -153,18 +162,19 @@ class HandledDefault : public ArmTag {
 // Here, and not in csp, because this is where a use of it outside of csp looks.
 template <class F>
 [[nodiscard]] auto operator>>(DefaultTag, F&& handler) {
-  return HandledDefault<std::remove_reference_t<F>>(handler);
+  constexpr bool fits = std::is_invocable_v<std::remove_reference_t<F>&>;
+  static_assert(fits, "Default >> handler: the handler takes nothing");
+  if constexpr (fits) {
+    return HandledDefault<std::remove_reference_t<F>>(handler);
+  } else {
+    return Refused();
+  }
 }
 
 template <class A>
 inline constexpr bool kIsDefault = std::is_same_v<A, DefaultTag>;
 template <class F>
 inline constexpr bool kIsDefault<HandledDefault<F>> = true;
-
-template <class A>
-inline constexpr bool kIsGuarded = false;
-template <class A>
-inline constexpr bool kIsGuarded<Guarded<A>> = true;
 
 }  // namespace internal
 
@@ -182,19 +192,29 @@ requires std::derived_from<std::remove_cvref_t<E>, SelectEvent>
   static_assert(!std::is_lvalue_reference_v<E>,
                 "event >> handler: an event is for one Select; write it there, do not store it");
   internal::CheckEvent<std::remove_cvref_t<E>>();
-  return internal::Handled<std::remove_reference_t<E>, std::remove_reference_t<F>>(event, handler);
+  if constexpr (std::is_lvalue_reference_v<E>) {
+    return internal::Refused();
+  } else if constexpr (internal::HandlerFits<E, std::remove_reference_t<F>>()) {
+    return internal::Handled<E, std::remove_reference_t<F>>(event, handler);
+  } else {
+    return internal::Refused();
+  }
 }
 
 // `arm` takes part only if `open`. Its operands are evaluated in either case: it is a function
 // call.
 template <SelectArm A>
 [[nodiscard]] auto When(bool open, A&& arm) {
-  static_assert(!std::is_lvalue_reference_v<A>,
-                "When(condition, arm): an event is for one Select; write it there");
-  static_assert(!internal::kIsDefault<std::remove_cvref_t<A>>,
-                "When(condition, Default): choose between two Selects instead");
+  constexpr bool is_default = internal::kIsDefault<std::remove_cvref_t<A>>;
+  constexpr bool stored = std::is_lvalue_reference_v<A> && !is_default;
+  static_assert(!is_default, "When(condition, Default): choose between two Selects instead");
+  static_assert(!stored, "When(condition, arm): an event is for one Select; write it there");
   internal::CheckIfEvent<std::remove_cvref_t<A>>();
-  return internal::Guarded<std::remove_reference_t<A>>(open, arm);
+  if constexpr (is_default || stored || std::is_same_v<A, internal::Refused>) {
+    return internal::Refused();
+  } else {
+    return internal::Guarded<std::remove_reference_t<A>>(open, arm);
+  }
 }
 
 }  // namespace csp

@@ -50,7 +50,7 @@ std::vector<std::function<void()>> EveryCall() {
       [=] { empty.Send(1); },
       [=] {
         std::optional<int> out;
-        empty.RecvFor(absl::Hours(1), out);
+        (void)empty.RecvFor(absl::Hours(1), out);
       },
       [=] { never->Wait(); },
       [=] { timer->Wait(); },

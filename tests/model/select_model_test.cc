@@ -148,13 +148,13 @@ TEST_P(SelectModelTest, DefaultIsExact) {
   Explore(4, [](ModelRun& run, Threads& threads) {
     std::array<Chan<int>, 2> chans{MakeChan<int>(1), MakeChan<int>(1)};
     int value = 1;
-    chans[0].TrySend(value);
+    (void)chans[0].TrySend(value);
     bool took_default = false;
     threads.Add("mover", [&] {
       chans[1].Send(1);
       // From here on there are two until one of them is taken.
       std::optional<int> taken;
-      chans[0].TryRecv(taken);
+      (void)chans[0].TryRecv(taken);
     });
     threads.Add("selecting", [&] {
       Select(

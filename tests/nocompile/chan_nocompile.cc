@@ -96,3 +96,8 @@ void Case(csp::Chan<std::unique_ptr<int>> ch, std::unique_ptr<int>& lvalue) { ch
 #ifdef NO_CAPACITY_AND_NO_LIMIT  // expect: MakeChan
 auto Case() { return csp::MakeChan<int>("many"); }
 #endif
+
+#ifdef IGNORED_TRY  // expect: nodiscard | unused | ignoring return value
+#pragma GCC diagnostic error "-Wunused-result"
+void Case(csp::SendChan<int> out) { out.TrySend(1); }
+#endif

@@ -106,7 +106,7 @@ void Case(csp::Chan<int> ch) {
 }
 #endif
 
-#ifdef A_RESULT_AND_NONE  // expect: the handlers' results have no common type
+#ifdef A_RESULT_AND_NONE  // expect: one case has a result and another none
 void Case(csp::Chan<int> ch) {
   csp::Select(
       ch.OnRecv() >> [](std::optional<int>) {}, csp::Default >> [] { return 1; });
@@ -154,7 +154,7 @@ void Case(csp::Chan<Unrelated> ch) {
 }
 #endif
 
-#ifdef HANDLER_FOR_SOMETHING_ELSE  // expect: the handler must be callable with the event's result
+#ifdef HANDLER_FOR_SOMETHING_ELSE  // expect: the handler must take std::optional<T>
 void Case(csp::Chan<int> ch) {
   csp::Select(ch.OnRecv() >> [](const std::string&) {});
 }
@@ -166,7 +166,7 @@ void Case(csp::Chan<int> ch) {
 }
 #endif
 
-#ifdef HANDLER_WITHOUT_THE_RESULT  // expect: the handler must be callable with the event's result
+#ifdef HANDLER_WITHOUT_THE_RESULT  // expect: the handler must take std::optional<T>
 void Case(csp::Chan<int> ch) {
   csp::Select(ch.OnRecv() >> [] {});
 }
@@ -187,11 +187,27 @@ void Case(csp::Chan<int> ch) { csp::Select(ch.OnSend(1), 5); }
 void Case(csp::Chan<int> ch) { csp::Select(std::move(ch)); }
 #endif
 
-#ifdef NOTHING_TO_SELECT  // expect: Select
+#ifdef NOTHING_TO_SELECT  // expect: name at least one case
 void Case() { csp::Select(); }
 #endif
 
 #ifdef IGNORED_EVENT  // expect: nodiscard | unused
 #pragma GCC diagnostic error "-Wunused-result"
 void Case(csp::Chan<int> ch) { ch.OnRecv(); }
+#endif
+
+#ifdef A_SEND_AND_A_RECEIVE  // expect: one case has a result and another none
+void Case(csp::Chan<int> ch) { csp::Select(ch.OnSend(1), ch.OnRecv()); }
+#endif
+
+#ifdef HANDLER_OF_A_CHANNEL  // expect: write channel.OnRecv() >> handler
+void Case(csp::Chan<int> ch) {
+  csp::Select(ch >> [](std::optional<int>) {});
+}
+#endif
+
+#ifdef HANDLER_OF_ONE_END  // expect: write channel.OnRecv() >> handler
+void Case(csp::RecvChan<int> in) {
+  csp::Select(in >> [](std::optional<int>) {});
+}
 #endif

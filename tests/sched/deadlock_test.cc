@@ -181,7 +181,7 @@ void ActDuringTheCheck(const RunOptions& options) {
   unknown = std::thread([ch] {
     const auto until = std::chrono::steady_clock::now() + kLong;
     while (!may_act && std::chrono::steady_clock::now() < until) std::this_thread::yield();
-    ch.TrySend(1);
+    (void)ch.TrySend(1);
   });
   csp::Run([ch] { ch.Recv(); }, options);
   if (unknown.joinable()) unknown.join();
@@ -199,7 +199,7 @@ void WakeBetweenTheLooks(const RunOptions& options) {
   const Chan<int> ch = MakeChan<int>();
   woken_during_the_check = &ch;
   internal::between_deadlock_looks = [] {
-    if (++looks == 1) woken_during_the_check->TrySend(1);
+    if (++looks == 1) (void)woken_during_the_check->TrySend(1);
   };
   csp::Run([ch] { ch.Recv(); }, options);
   std::_Exit(looks == 1 ? 0 : 1);

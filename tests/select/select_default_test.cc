@@ -114,7 +114,7 @@ TEST_P(SelectDefaultTest, SeesAValueThatMovesFromChannelToChannel) {
         Pair& pair = pairs[static_cast<std::size_t>(i)];
         pair.to.Send(1);
         std::optional<int> v;
-        pair.from.TryRecv(v);
+        (void)pair.from.TryRecv(v);
         over = i;
       }
     });

@@ -144,7 +144,7 @@ TEST_P(SelectHandlerTest, ReturnsTheCommonType) {
     auto ch = MakeChan<int>(1);
     const auto ready = [&]() -> Chan<int>& {
       std::optional<int> v;
-      ch.TryRecv(v);
+      (void)ch.TryRecv(v);
       ch.Send(1);
       return ch;
     };

@@ -27,7 +27,7 @@ TEST_P(NonblockSelectRaceTest, OneOfTwoIsAlwaysReady) {
       });
       second.Send(1);
       std::optional<int> v;
-      first.TryRecv(v);
+      (void)first.TryRecv(v);
       ASSERT_TRUE(looker.Join());
     }
   });
@@ -45,7 +45,7 @@ TEST_P(NonblockSelectRaceTest, OneOfTwoIsClosed) {
       });
       second.Close();
       std::optional<int> v;
-      first.TryRecv(v);
+      (void)first.TryRecv(v);
       ASSERT_TRUE(looker.Join());
     }
   });
