@@ -243,7 +243,7 @@ TEST_P(MutexTest, WaitersAreServedInOrder) {
         ASSERT_TRUE(EventuallyTrue([&] {
           const std::string dump = DumpFibers();
           std::size_t waiting = 0;
-          for (std::size_t at = 0; (at = dump.find("mutex", at)) != std::string::npos; ++at)
+          for (std::size_t at = 0; (at = dump.find("mutex Lock on", at)) != std::string::npos; ++at)
             ++waiting;
           return waiting == static_cast<std::size_t>(i + 1);
         })) << DumpFibers();

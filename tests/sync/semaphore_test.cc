@@ -31,7 +31,8 @@ void LetOthersRun() {
 int WaitingForSemaphores() {
   const std::string dump = DumpFibers();
   int count = 0;
-  for (std::size_t at = 0; (at = dump.find("semaphore", at)) != std::string::npos; ++at) ++count;
+  for (std::size_t at = 0; (at = dump.find("semaphore Acquire on", at)) != std::string::npos; ++at)
+    ++count;
   return count;
 }
 
