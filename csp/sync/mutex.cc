@@ -62,8 +62,7 @@ void Mutex::LockSlow() {
   if (owner_.load(std::memory_order_relaxed) == internal::Parker::Current()) {
     internal::ThrowSyncError(
         "Mutex::lock: the calling fiber has the lock already; csp::Mutex is not recursive, so "
-        "split "
-        "the function into one that locks and one that is called with the lock held");
+        "split the function into one that locks and one that is called with the lock held");
   }
 #endif
   bool woken = false;

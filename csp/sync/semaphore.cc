@@ -16,8 +16,7 @@ void Semaphore::CheckWeight(std::int64_t weight) const {
   if (weight < 0 || weight > size()) {
     internal::ThrowSyncError(
         "Semaphore::Acquire: the weight is negative or above the semaphore's size, so that it "
-        "could "
-        "never be had; ask for less or make a larger semaphore");
+        "could never be had; ask for less or make a larger semaphore");
   }
 }
 
