@@ -10,6 +10,7 @@
 
 #include "csp/chan/chan.h"
 #include "csp/cls/local.h"
+#include "csp/select/event.h"
 #include "csp/task/go.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
@@ -120,15 +121,17 @@ TEST_P(LocalEndTest, ManyBlockingDestructorsOnManyWorkers) {
 
 TEST_P(LocalEndTest, ACancelledTaskStillDestroysThemInPeace) {
   Here([] {
-    Task<void> task = Go([] {
+    Event begun;
+    Task<void> task = Go([&] {
       a = Traced("a", true);
       b = Traced("b", true);
+      begun.Set();
       SleepFor(absl::InfiniteDuration());
     });
-    SleepFor(absl::Milliseconds(2));
+    begun.Wait();
     task.Cancel();
     EXPECT_THROW(task.Join(), TaskCancelled);
-    journal.Take();  // cancelled before it began, perhaps
+    EXPECT_EQ(journal.Take(), "b a");  // each has waited, and told afterwards
   });
 }
 
