@@ -2,14 +2,19 @@
 
 #include <dirent.h>
 
+#include <atomic>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
 #include <sstream>
+#include <thread>
+#include <vector>
 
 #include "absl/debugging/symbolize.h"
 #include "csp/sched/dump.h"
+#include "csp/task/go.h"
 #include "csp/task/run.h"
+#include "csp/task/task.h"
 
 namespace csp {
 namespace {
@@ -96,6 +101,19 @@ bool EventuallyTrue(const std::function<bool()>& done) {
     Yield();
   }
   return true;
+}
+
+void StartEveryWorker() {
+  const int workers = GetStats().workers;
+  std::atomic<int> running{0};
+  std::vector<Task<void>> tasks;
+  for (int i = 0; i < workers; ++i) {
+    tasks.push_back(Go([&] {
+      ++running;
+      while (running < workers) std::this_thread::yield();  // keeps its worker from the others
+    }));
+  }
+  for (Task<void>& task : tasks) task.Join();
 }
 
 std::string NameOf(const testing::TestParamInfo<Place>& info) {

@@ -64,6 +64,10 @@ void RunAt(Place place, const std::function<void()>& body,
 // that. For conditions that must come true without anybody's help.
 bool EventuallyTrue(const std::function<bool()>& done);
 
+// Returns when every worker of this runtime has run something, so that what a worker allocates as
+// its thread starts is behind it. To be called where nothing else runs.
+void StartEveryWorker();
+
 class RuntimeTest : public testing::TestWithParam<Place> {
  protected:
   void Here(const std::function<void()>& body) { RunAt(GetParam(), body); }

@@ -6,8 +6,31 @@
 namespace csp::internal {
 
 bool TimerHeap::Add(Timer& timer, std::int64_t deadline) {
-  const std::lock_guard lock(mu_);
-  // Growing under a spinlock: once per doubling, and vectors do not shrink.
+  {
+    const std::lock_guard lock(mu_);
+    if (entries_.size() < entries_.capacity()) return Insert(timer, deadline);
+  }
+  return AddAndGrow(timer, deadline);
+}
+
+// The larger array is allocated before the lock is taken, and the smaller one freed after it.
+bool TimerHeap::AddAndGrow(Timer& timer, std::int64_t deadline) {
+  std::vector<Entry> larger;
+  std::unique_lock lock(mu_);
+  while (entries_.size() == entries_.capacity()) {
+    const std::size_t capacity = std::max(2 * entries_.capacity(), kFirstCapacity);
+    lock.unlock();
+    larger = {};
+    larger.reserve(capacity);
+    lock.lock();
+    if (larger.capacity() <= entries_.capacity()) continue;  // another thread was quicker
+    larger.assign(entries_.begin(), entries_.end());
+    larger.swap(entries_);
+  }
+  return Insert(timer, deadline);
+}
+
+bool TimerHeap::Insert(Timer& timer, std::int64_t deadline) {
   entries_.push_back({});
   timer.heap_ = this;
   SiftUp(entries_.size() - 1, {deadline, &timer});

@@ -24,8 +24,10 @@ namespace csp::internal {
 
 class TimerHeap {
  public:
-  // True if this is now the earliest. Grows the array outside the usual path; throws
-  // std::bad_alloc with nothing changed.
+  TimerHeap() { entries_.reserve(kFirstCapacity); }
+
+  // True if this is now the earliest. The array grows outside the lock, by doubling, and does not
+  // shrink; throws std::bad_alloc with nothing changed.
   bool Add(Timer& timer, std::int64_t deadline);
 
   // True if the timer was still armed.
@@ -48,7 +50,10 @@ class TimerHeap {
     Timer* timer;
   };
   static constexpr std::size_t kArity = 4;
+  static constexpr std::size_t kFirstCapacity = 64;
 
+  bool AddAndGrow(Timer& timer, std::int64_t deadline);
+  bool Insert(Timer& timer, std::int64_t deadline);
   void Place(std::size_t at, const Entry& entry);
   void SiftUp(std::size_t at, Entry entry);
   void SiftDown(std::size_t at, Entry entry);
