@@ -59,7 +59,10 @@ class LockWait final : public internal::DirectWait {
 
 void Mutex::LockSlow() {
 #ifndef NDEBUG
-  if (owner_.load(std::memory_order_relaxed) == internal::Parker::Current()) {
+  // First who the caller is: a new thread gets the record of one that has ended, which may have had
+  // the lock a moment ago.
+  const internal::Parker* self = internal::Parker::Current();
+  if (owner_.load(std::memory_order_relaxed) == self) {
     internal::ThrowSyncError(
         "Mutex::lock: the calling fiber has the lock already; csp::Mutex is not recursive, so "
         "split the function into one that locks and one that is called with the lock held");
