@@ -54,11 +54,12 @@ class CancelToken {
     return node_ ? internal::ToTime(node_->deadline()) : absl::InfiniteFuture();
   }
 
-  // Blocks until the token is cancelled. Throws Cancelled if the caller is; NoLiveCase if the token
-  // can never be.
+  // Blocks until the token is cancelled. Throws Cancelled if the caller is, also by this very token;
+  // NoLiveCase if the token can never be.
   void Wait() const;
 
-  // The same for Select; no result. Of a token that can never be cancelled: never ready.
+  // The same for Select; no result. Of a token that can never be cancelled: never ready. Of the
+  // caller's own scope: this case comes instead of Cancelled.
   [[nodiscard]] DoneEvent OnDone() const;
 
   // True if they are of one source.

@@ -46,14 +46,14 @@ class Attempt {
   Attempt& operator=(const Attempt&) = delete;
 
   // Publishes the attempt; from here on it can be claimed. `shielded`: not by a canceller.
-  // False: the parker has been cancelled; nothing is published then.
-  bool Begin(bool shielded) {
+  // False: the parker has been cancelled, by one of `heeded`; nothing is published then.
+  bool Begin(bool shielded, std::uint64_t heeded = kTaskCancelled | kScopeCancelled) {
     Atomic<std::uint64_t>& word = parker_->words.attempt;
     const std::uint64_t generation = (word.load(std::memory_order_relaxed) & kGeneration) + kOne;
     pending_ = generation | (shielded ? kShielded : kPending);
     word.store(pending_, std::memory_order_release);
     LightBarrier();  // pairs with CancelSweep's heavy one
-    if (shielded || !SaysCancelled(parker_->words.cancel.load(std::memory_order_relaxed))) {
+    if (shielded || (parker_->words.cancel.load(std::memory_order_relaxed) & heeded) == 0) {
       return true;
     }
     return !Abort();  // a canceller that was quicker has claimed it: then there is a wake to await

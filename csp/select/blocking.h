@@ -29,8 +29,13 @@ void ThrowIfCancelled(Parker& parker);
 // The budget is spent: yields.
 void YieldForBudget();
 
-// Entry of a blocking verb; returns the caller. Throws Cancelled.
-inline Parker* EnterBlocking() {
+// Whether something has cancelled `parker`, the caller; shielded or not.
+inline bool IsCancelled(const Parker& parker) {
+  return SaysCancelled(parker.words.cancel.load(std::memory_order_relaxed));
+}
+
+// Entry of a blocking verb that looks by itself whether the caller is cancelled; returns the caller.
+inline Parker* EnterUntold() {
   ThreadContext* thread = CurrentThread();
   if (--thread->budget < 0) [[unlikely]] {
     YieldForBudget();
@@ -40,7 +45,13 @@ inline Parker* EnterBlocking() {
   if (parker == nullptr) [[unlikely]] {
     parker = Parker::Current();
   }
-  if (SaysCancelled(parker->words.cancel.load(std::memory_order_relaxed))) [[unlikely]] {
+  return parker;
+}
+
+// Entry of a blocking verb; returns the caller. Throws Cancelled.
+inline Parker* EnterBlocking() {
+  Parker* parker = EnterUntold();
+  if (IsCancelled(*parker)) [[unlikely]] {
     ThrowIfCancelled(*parker);
   }
   return parker;

@@ -20,12 +20,14 @@
 // which never starts over but is harder to review.
 #include "csp/select/select.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstdint>
 
 #include "csp/base/panic.h"
 #include "csp/select/blocking.h"
+#include "csp/select/cancel_signal.h"
 #include "csp/select/retry.h"
 
 namespace csp::internal {
@@ -190,10 +192,29 @@ class Selection {
   std::uint64_t armed_ = 0;
 };
 
+// Of a caller that is cancelled: whether Cancelled is to tell it. Not if one of the cases does, the
+// token of the scope that it is in: whatever cancels the scope is that event.
+bool IsToBeTold(const Parker& parker, Case* const* cases, int count) {
+  if ((parker.words.cancel.load(std::memory_order_relaxed) & kTaskCancelled) != 0) return true;
+  const CancelBinding* scope = parker.words.binding;
+  return scope == nullptr || std::none_of(cases, cases + count, [scope](const Case* one) {
+           return one != nullptr && one->summary() == &scope->signal().summary();
+         });
+}
+
+// EnterBlocking, for a select.
+Parker* Enter(Case* const* cases, int count) {
+  Parker* parker = EnterUntold();
+  if (IsCancelled(*parker) && IsToBeTold(*parker, cases, count)) [[unlikely]] {
+    ThrowIfCancelled(*parker);
+  }
+  return parker;
+}
+
 }  // namespace
 
 int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
-  Parker* parker = has_default ? Parker::Current() : EnterBlocking();
+  Parker* parker = has_default ? Parker::Current() : Enter(cases, count);
   Selection selection(cases, count, order);
   if (!selection.has_live_case()) {
     if (has_default) return kTookDefault;
@@ -202,6 +223,7 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
         "only); add a Default, or wait for something that can happen");
   }
   bool shielded = has_default || parker->words.shield_depth != 0;
+  std::uint64_t heeded = kTaskCancelled | kScopeCancelled;
   for (int round = 0;; ++round) {
     if (has_default) {
       const int won = selection.TakeReadyOrNothing();
@@ -213,9 +235,13 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
       if (won >= 0) return won;
     }
     Attempt attempt(parker);
-    if (!attempt.Begin(shielded)) {
-      ThrowIfCancelled(*parker);
-      shielded = true;  // unwinding
+    if (!attempt.Begin(shielded, heeded)) {
+      if (IsToBeTold(*parker, cases, count)) {
+        ThrowIfCancelled(*parker);
+        shielded = true;  // unwinding
+      } else {
+        heeded = kTaskCancelled;  // the case is ready, or will be in a moment
+      }
       continue;
     }
     bool armed = false;
@@ -242,6 +268,7 @@ int RunSelect(Case* const* cases, int count, Order order, bool has_default) {
       if (cases[won]->Accept()) return won;
       continue;
     }
+    if (!IsToBeTold(*parker, cases, count)) continue;
     ThrowIfCancelled(*parker);
     shielded = Shielded(*parker);
   }

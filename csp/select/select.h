@@ -21,7 +21,8 @@
 //
 // Errors: NoLiveCase, if no case can ever be ready (nil channels, empty task handles, When(false))
 // and there is no Default. Cancelled, if the calling fiber is cancelled; a select with a Default
-// never throws it.
+// never throws it. One with a case `s.token().OnDone()` takes that instead, if it is the scope s, or
+// one around it, that is cancelled, and s is the innermost that the caller is in.
 // What arming an event throws (std::bad_alloc): nothing has happened then.
 // Thread rules: from a fiber or from a plain thread, which it blocks.
 // Memory ordering: as of the operation that won; losing cases order nothing.

@@ -10,6 +10,8 @@
 #include "csp/cancel/internal/cancel_node.h"
 #include "csp/cancel/internal/deadline_timer.h"
 #include "csp/select/block.h"
+#include "csp/select/event.h"
+#include "csp/select/select.h"
 #include "csp/testing/model.h"
 #include "gtest/gtest.h"
 #include "tests/model/model_parker.h"
@@ -210,6 +212,65 @@ TEST_P(CancelNodeModelTest, ABoundChildMayGoMeanwhile) {
     run.Thread("canceller", [&] { root->Cancel(kWhy); });
     run.Join();
     run.Check(!SaysCancelled(bound.words.cancel.load()), "cancelled after the binding");
+    bound.CheckQuiet();
+  });
+}
+
+// A select that names the token of its scope: the case tells it of a cancellation, also of one from
+// further out, whose mark comes first.
+TEST_P(CancelNodeModelTest, ASelectIsToldByItsCase) {
+  std::array<int, 2> outcomes{};
+  Explore(2, [&](ModelRun& run) {
+    ModelParker bound(run);
+    const CancelNode::Ref outer = CancelNode::Make({});
+    const CancelNode::Ref inner = CancelNode::Make(outer);
+    Event event;
+    run.Thread("bound", [&] {
+      bound.Enter();
+      const CancelBinding outer_binding(*outer, &bound);
+      const CancelBinding inner_binding(*inner, &bound);
+      Event::WaitEvent happens(event);
+      DoneAlone done(inner);
+      Case* const cases[] = {&happens, &done};
+      const int won = RunSelect(cases, 2, Order::kFair, /*has_default=*/false);
+      run.Check(won == 0 ? event.is_set() : inner->done(), "it has not happened");
+      ++outcomes[won];
+    });
+    run.Thread("canceller", [&] { outer->Cancel(kWhy); });
+    run.Thread("setter", [&] { event.Set(); });
+    run.Join();
+    bound.CheckQuiet();
+  });
+  EXPECT_GT(outcomes[0], 0);
+  EXPECT_GT(outcomes[1], 0);
+}
+
+// But not of the task's own.
+TEST_P(CancelNodeModelTest, ASelectIsToldOfItsTasksCancellation) {
+  Explore(2, [](ModelRun& run) {
+    ModelParker bound(run);
+    const CancelNode::Ref node = CancelNode::Make({});
+    const CancelNode::Ref never = CancelNode::Make({});
+    bool told = false;
+    run.Thread("bound", [&] {
+      bound.Enter();
+      const CancelBinding binding(*node, &bound);
+      DoneAlone done(node);
+      DoneAlone other(never);
+      Case* const cases[] = {&other, &done};
+      try {
+        run.Check(RunSelect(cases, 2, Order::kFair, /*has_default=*/false) == 1, "the other");
+        told = true;
+      } catch (const Cancelled&) {
+        told = true;
+      }
+    });
+    run.Thread("task's", [&] { CancelParker(bound, ModelParker::kTask); });
+    run.Thread("token's", [&] {
+      if (run.Choose(2) == 1) node->Cancel(kWhy);
+    });
+    run.Join();
+    run.Check(told, "it waits on");
     bound.CheckQuiet();
   });
 }
