@@ -40,6 +40,10 @@ class Once {
   // own end.
   template <class F>
   void Call(F&& f) {
+    static_assert(
+        std::is_invocable_v<F>,
+        "Once::Call: the function takes no arguments; give a lambda that captures what it "
+        "needs");
     // Pairs with the release in Leave.
     if (word_.load(std::memory_order_acquire) == kDone) [[likely]] {
       return;
@@ -80,6 +84,9 @@ class Once {
 // A value that is made by `F` on first use. T is what F returns.
 template <class F>
 class OnceValue {
+  static_assert(!std::is_void_v<std::invoke_result_t<F&>>,
+                "OnceValue: the function returns nothing that could be kept; use a Once");
+
  public:
   using Value = std::remove_cvref_t<std::invoke_result_t<F&>>;
 

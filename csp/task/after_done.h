@@ -76,14 +76,16 @@ class AfterDoneHandle {
 // Runs `f(args...)` as a task once `token` is cancelled, in the runtime of whoever cancels; at once
 // if it is. What it throws goes to the panic handler. If nobody can cancel the token any more, the
 // function is destroyed without having run; so it is if the runtime is shutting down by then.
+// Throws InvalidArgument if `f` is an empty std::function or a null pointer; std::bad_alloc.
 template <class F, class... Args>
-requires internal::Startable<F, Args...> AfterDoneHandle AfterDone(const CancelToken& token, F&& f,
-                                                                   Args&&... args) {
-  using Closure = decltype(internal::MakeClosure(std::forward<F>(f), std::forward<Args>(args)...));
-  using R = internal::GoResult<F, Args...>;
-  auto* task = new internal::ClosureState<Closure, R>(
-      /*has_handle=*/false, internal::MakeClosure(std::forward<F>(f), std::forward<Args>(args)...));
-  return AfterDoneHandle(token, internal::AfterDoneState::Make(token, task));
+AfterDoneHandle AfterDone(const CancelToken& token, F&& f, Args&&... args) {
+  if constexpr (internal::CheckGo<F, Args...>()) {
+    auto* task = internal::MakeTask("AfterDone", /*has_handle=*/false, std::forward<F>(f),
+                                    std::forward<Args>(args)...);
+    return AfterDoneHandle(token, internal::AfterDoneState::Make(token, task));
+  } else {
+    return {};
+  }
 }
 
 // Requests a stop once the token is cancelled, at once if it is, as long as it lives. The request,

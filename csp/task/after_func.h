@@ -90,9 +90,7 @@ template <class F>
                 "AfterFunc: the function is called without arguments, and perhaps several times; "
                 "give a lambda that captures what it needs");
   if constexpr (callable) {
-    if (internal::IsEmptyFunction<std::decay_t<F>>(function)) {
-      internal::ThrowEmptyFunction("AfterFunc");
-    }
+    internal::CheckNotEmpty("AfterFunc", function);
     using Closure = internal::AfterFuncClosureOf<std::decay_t<F>>;
     return internal::StartAfterFunc(delay, std::make_unique<Closure>(std::forward<F>(function)));
   } else {

@@ -93,8 +93,8 @@ template <class F, class... Args>
 [[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> BlockingDetached(
     F&& f, Args&&... args) {
   if constexpr (internal::CheckGo<F, Args...>()) {
-    internal::ResultState<internal::GoResult<F, Args...>>* task =
-        internal::MakeTask("BlockingDetached", std::forward<F>(f), std::forward<Args>(args)...);
+    internal::ResultState<internal::GoResult<F, Args...>>* task = internal::MakeTask(
+        "BlockingDetached", /*has_handle=*/true, std::forward<F>(f), std::forward<Args>(args)...);
     internal::SubmitDetached(task);
     return Task<internal::GoResult<F, Args...>>(task);
   } else {

@@ -61,20 +61,17 @@ using GoResult =
 
 // `call` is for what() if `f` is empty.
 template <class F, class... Args>
-auto* MakeTask(const char* call, F&& f, Args&&... args) {
-  if (IsEmptyFunction<std::decay_t<F>>(f)) ThrowEmptyFunction(call);
+auto* MakeTask(const char* call, bool has_handle, F&& f, Args&&... args) {
+  CheckNotEmpty(call, f);
   using Closure = decltype(MakeClosure(std::forward<F>(f), std::forward<Args>(args)...));
   using R = GoResult<F, Args...>;
-  static_assert(
-      !std::is_reference_v<R>,
-      "Go, BlockingDetached: the function returns a reference; return a value, a pointer or "
-      "std::reference_wrapper");
-  return new ClosureState<Closure, R>(true,
+  static_assert(!std::is_reference_v<R>,
+                "Go, BlockingDetached, AfterDone: the function returns a reference; return a "
+                "value, a pointer "
+                "or std::reference_wrapper");
+  return new ClosureState<Closure, R>(has_handle,
                                       MakeClosure(std::forward<F>(f), std::forward<Args>(args)...));
 }
-
-template <class F, class... Args>
-concept Startable = !std::is_same_v<std::remove_cvref_t<F>, GoOptions> && kCanGo<F, Args...>;
 
 // What stands in place of the function is none of the options.
 template <class F, class... Args>
@@ -83,9 +80,9 @@ concept NoOptions = kCanGo<F, Args...> || !std::is_convertible_v<F, const GoOpti
 template <class F, class... Args>
 consteval bool CheckGo() {
   static_assert(kCanGo<F, Args...>,
-                "Go, BlockingDetached: the function cannot be called with these arguments; they "
-                "are copied or moved "
-                "along and passed as rvalues, as by std::thread: use std::ref for a reference");
+                "Go, Scope::Go, BlockingDetached, AfterDone: the function cannot be called with "
+                "these arguments; they are copied or moved along and passed as rvalues, as by "
+                "std::thread: use std::ref for a reference");
   return kCanGo<F, Args...>;
 }
 
@@ -101,8 +98,8 @@ template <class F, class... Args>
 requires internal::NoOptions<F, Args...>
 [[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> Go(F&& f, Args&&... args) {
   if constexpr (internal::CheckGo<F, Args...>()) {
-    internal::ResultState<internal::GoResult<F, Args...>>* task =
-        internal::MakeTask("Go", std::forward<F>(f), std::forward<Args>(args)...);
+    internal::ResultState<internal::GoResult<F, Args...>>* task = internal::MakeTask(
+        "Go", /*has_handle=*/true, std::forward<F>(f), std::forward<Args>(args)...);
     internal::SpawnTask(task);
     return Task<internal::GoResult<F, Args...>>(task);
   } else {
@@ -115,8 +112,8 @@ template <class F, class... Args>
 [[gnu::always_inline]] inline Task<internal::GoResult<F, Args...>> Go(const GoOptions& options,
                                                                       F&& f, Args&&... args) {
   if constexpr (internal::CheckGo<F, Args...>()) {
-    internal::ResultState<internal::GoResult<F, Args...>>* task =
-        internal::MakeTask("Go", std::forward<F>(f), std::forward<Args>(args)...);
+    internal::ResultState<internal::GoResult<F, Args...>>* task = internal::MakeTask(
+        "Go", /*has_handle=*/true, std::forward<F>(f), std::forward<Args>(args)...);
     internal::SpawnTask(options, task);
     return Task<internal::GoResult<F, Args...>>(task);
   } else {

@@ -48,6 +48,22 @@ namespace internal {
 // Runs `main` on a new runtime; the rest is Run's.
 void RunTask(TaskState* main, const RunOptions& options, const std::function<void()>& join);
 
+template <class F>
+consteval bool CheckMain() {
+  constexpr bool callable = std::is_invocable_v<F>;
+  static_assert(
+      callable,
+      "Run: the main function takes no arguments; give a lambda that captures what it needs");
+  if constexpr (callable) {
+    using R = std::invoke_result_t<F>;
+    constexpr bool fits = std::is_void_v<R> || std::is_convertible_v<R, int>;
+    static_assert(fits, "Run: the main function returns int or nothing");
+    return fits;
+  } else {
+    return false;
+  }
+}
+
 }  // namespace internal
 
 // Runs `main()` as the first task of a new runtime, waits for it, then shuts the runtime down: all
@@ -55,23 +71,24 @@ void RunTask(TaskState* main, const RunOptions& options, const std::function<voi
 // runs is named on the standard error and, a second later, left behind, together with the runtime's
 // memory. Returns what `main` returns (0 for void); throws what it throws, after the shutdown.
 //
-// Throws InvalidArgument for options out of range, RuntimeError inside a fiber and if a thread
+// Throws InvalidArgument for options out of range and if `main` is an empty std::function or a null
+// pointer, RuntimeError inside a fiber and if a thread
 // cannot be had. Several Runs, in several threads or one after another, do not disturb each other.
 template <class F>
 int Run(F&& main, const RunOptions& options = {}) {
-  using R = std::invoke_result_t<std::decay_t<F>>;
-  static_assert(std::is_void_v<R> || std::is_convertible_v<R, int>,
-                "Run: the main function returns int or nothing");
   int status = 0;
-  auto* state = internal::MakeTask("Run", [&]() -> int {
-    if constexpr (std::is_void_v<R>) {
-      std::invoke(std::forward<F>(main));
-      return 0;
-    } else {
-      return std::invoke(std::forward<F>(main));
-    }
-  });
-  internal::RunTask(state, options, [&] { status = Task<int>(state).Join(); });
+  if constexpr (internal::CheckMain<F>()) {
+    internal::CheckNotEmpty("Run", main);
+    auto* state = internal::MakeTask("Run", /*has_handle=*/true, [&]() -> int {
+      if constexpr (std::is_void_v<std::invoke_result_t<F>>) {
+        std::invoke(std::forward<F>(main));
+        return 0;
+      } else {
+        return std::invoke(std::forward<F>(main));
+      }
+    });
+    internal::RunTask(state, options, [&] { status = Task<int>(state).Join(); });
+  }
   return status;
 }
 

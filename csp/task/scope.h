@@ -94,24 +94,29 @@ class Scope {
   // cancelled nothing begins any more. With a limit this may wait, and throws Cancelled then, having
   // done nothing; without one it never suspends. Otherwise as csp::Go.
   template <class F, class... Args>
-  requires internal::Startable<F, Args...>
+  requires internal::NoOptions<F, Args...>
   [[gnu::always_inline]] void Go(F&& f, Args&&... args) {
-    internal::TaskState* child = NewChild(std::forward<F>(f), std::forward<Args>(args)...);
-    if (child != nullptr) internal::SpawnTask(child);
+    if constexpr (internal::CheckGo<F, Args...>()) {
+      internal::TaskState* child = NewChild(std::forward<F>(f), std::forward<Args>(args)...);
+      if (child != nullptr) internal::SpawnTask(child);
+    }
   }
   template <class F, class... Args>
-  requires internal::Startable<F, Args...>
   [[gnu::always_inline]] void Go(const GoOptions& options, F&& f, Args&&... args) {
-    internal::TaskState* child = NewChild(std::forward<F>(f), std::forward<Args>(args)...);
-    if (child != nullptr) internal::SpawnTask(options, child);
+    if constexpr (internal::CheckGo<F, Args...>()) {
+      internal::TaskState* child = NewChild(std::forward<F>(f), std::forward<Args>(args)...);
+      if (child != nullptr) internal::SpawnTask(options, child);
+    }
   }
 
   // The same, but false, and nothing has happened, if the limit is reached. Never suspends.
   template <class F, class... Args>
-  requires internal::Startable<F, Args...>
   [[gnu::always_inline]] bool TryGo(F&& f, Args&&... args) {
-    if (!TryTakeSlot()) return false;
-    internal::SpawnTask(MakeChild(std::forward<F>(f), std::forward<Args>(args)...));
+    if constexpr (internal::CheckGo<F, Args...>()) {
+      internal::CheckNotEmpty("Scope::TryGo", f);
+      if (!TryTakeSlot()) return false;
+      internal::SpawnTask(MakeChild(std::forward<F>(f), std::forward<Args>(args)...));
+    }
     return true;
   }
 
@@ -150,6 +155,7 @@ class Scope {
 
   template <class F, class... Args>
   internal::TaskState* NewChild(F&& f, Args&&... args) {
+    internal::CheckNotEmpty("Scope::Go", f);
     TakeSlot();
     if (source_.cancelled()) {
       ChildEnded();

@@ -124,13 +124,12 @@ inline constexpr ParkReason kJoinReason{"Join", "task"};
 [[noreturn]] void ThrowSelfJoin(const char* call);
 [[noreturn]] void ThrowEmptyFunction(const char* call);
 
-// An empty std::function or a null pointer.
+// Throws InvalidArgument, which names `call`, for an empty std::function or a null pointer.
 template <class F>
-constexpr bool IsEmptyFunction(const F& function) {
-  if constexpr (!std::is_empty_v<F> && requires { function == nullptr; }) {
-    return function == nullptr;
-  } else {
-    return false;
+void CheckNotEmpty(const char* call, const F& function) {
+  if constexpr (!std::is_function_v<F> && !std::is_empty_v<F> &&
+                requires { function == nullptr; }) {
+    if (function == nullptr) ThrowEmptyFunction(call);
   }
 }
 

@@ -12,9 +12,11 @@
 #include "csp/chan/chan.h"
 #include "csp/sched/dump.h"
 #include "csp/select/event.h"
+#include "csp/task/after_done.h"
 #include "csp/task/after_func.h"
 #include "csp/task/blocking_call.h"
 #include "csp/task/run.h"
+#include "csp/task/scope.h"
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
 #include "tests/support/fixture.h"
@@ -84,6 +86,13 @@ TEST_P(GoTest, EmptyFunctionsAreRefused) {
     expect("Go", [&] { Go({.name = "empty"}, empty); });
     expect("BlockingDetached", [&] { BlockingDetached(empty); });
     expect("AfterFunc", [&] { AfterFunc(absl::ZeroDuration(), empty); });
+    const CancelSource source;
+    expect("AfterDone", [&] { AfterDone(source.token(), empty); });
+    Scope scope;
+    expect("Scope::Go", [&] { scope.Go(empty); });
+    expect("Scope::Go", [&] { scope.Go({.name = "empty"}, null, 1); });
+    expect("Scope::TryGo", [&] { scope.TryGo(null, 1); });
+    EXPECT_EQ(scope.running(), 0u);
   });
 }
 

@@ -1,6 +1,7 @@
 #include "csp/task/run.h"
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -95,6 +96,14 @@ TEST(RunTest, OptionsOutOfRange) {
   EXPECT_NE(message({.grace = absl::Seconds(-1)}).find("grace is negative"), std::string::npos);
   const RunOptions wrong{.workers = -1};
   EXPECT_THROW(csp::Run(nothing, wrong), InvalidArgument);
+}
+
+TEST(RunTest, AnEmptyFunctionIsRefused) {
+  EXPECT_EQ(MessageOf([] { csp::Run(std::function<int()>()); }),
+            "Run: the function is empty (a default-constructed std::function or a null pointer); "
+            "give one that can be called");
+  void (*const null)() = nullptr;
+  EXPECT_THROW(csp::Run(null), InvalidArgument);
 }
 
 TEST(RunTest, OptionsAtTheirEnds) {
