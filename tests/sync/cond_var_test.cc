@@ -251,7 +251,8 @@ TEST_P(CondVarTest, TimeoutMeetsNotify) {
     CondVar cv;
     long tokens = 0, taken = 0;
     bool over = false;
-    const int rounds = Rounds(4'000);
+    // Over all places 10^5, as a soak test 10^7.
+    const int rounds = Rounds(20'000) * (kSoak ? 2 : 1);
     std::vector<Task<void>> waiters;
     for (int t = 0; t < 4; ++t) {
       waiters.push_back(Go([&, t] {

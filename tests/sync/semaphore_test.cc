@@ -278,6 +278,59 @@ TEST_P(SemaphoreTest, StormsLeaveThePermitsExact) {
   });
 }
 
+// Limits that run out as permits come, by a thread of its own: each permit is taken by one, or is
+// there. Over all places 10^5, as a soak test 10^7.
+TEST_P(SemaphoreTest, TimeoutMeetsRelease) {
+  Here([] {
+    const int permits = Rounds(20'000) * (kSoak ? 2 : 1);
+    Semaphore semaphore(permits, 0);
+    std::atomic<int> taken{0};
+    std::atomic<bool> over{false};
+    std::vector<Task<void>> takers;
+    for (int t = 0; t < 4; ++t) {
+      takers.push_back(Go([&, t] {
+        for (int i = t; !over.load(); ++i) {
+          bool got = true;
+          switch (t) {
+            case 0:
+              semaphore.Acquire();  // depends on no permit being lost to a limit
+              break;
+            case 1:
+              got = Select(
+                  semaphore.OnAcquire() >> [] { return true; },
+                  OnTimeout(absl::Microseconds(i % 20)) >> [] { return false; });
+              break;
+            default:
+              got = semaphore.AcquireFor(absl::Microseconds(i % 40));
+          }
+          if (got) ++taken;
+        }
+      }));
+    }
+    Event all_released;
+    std::thread releaser([&] {
+      for (int i = 0; i < permits; ++i) {
+        semaphore.Release();
+        while (semaphore.available() > i % 7) std::this_thread::yield();
+      }
+      all_released.Set();
+    });
+    all_released.Wait();
+    releaser.join();
+    EXPECT_TRUE(EventuallyTrue([&] { return semaphore.available() == 0; }));
+    over = true;
+    takers[0].Cancel();
+    for (auto& taker : takers) {
+      try {
+        taker.Join();
+      } catch (const TaskCancelled&) {
+      }
+    }
+    EXPECT_EQ(taken.load(), permits);
+    EXPECT_EQ(semaphore.available(), 0);
+  });
+}
+
 TEST_P(SemaphoreTest, ACancelledAcquireHasTakenNothing) {
   Here([] {
     Semaphore semaphore(2);
