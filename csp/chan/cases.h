@@ -10,13 +10,12 @@
 
 #include "csp/base/panic.h"
 #include "csp/chan/internal/core.h"
+#include "csp/chan/internal/errors.h"
 #include "csp/chan/internal/waits.h"
 #include "csp/select/select_event.h"
 
 namespace csp {
 namespace internal {
-
-[[noreturn]] void ThrowSendOnClosed();
 
 // How an event holds on to its channel: `Core<T>*` borrows the caller's handle, CorePtr<T> owns
 // one.
@@ -94,7 +93,7 @@ class SendCase : public Case {
 
   // After Poll or Accept has said true.
   void ThrowIfClosed() const {
-    if (!sent_) ThrowSendOnClosed();
+    if (!sent_) ThrowSendOnClosed("Chan::Send");
   }
 
   const ParkReason& reason() const final { return kSendReason; }

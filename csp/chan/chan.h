@@ -47,6 +47,7 @@
 #include "absl/time/time.h"
 #include "csp/chan/cases.h"
 #include "csp/chan/internal/core.h"
+#include "csp/chan/internal/errors.h"
 #include "csp/chan/internal/waits.h"
 #include "csp/select/block.h"
 
@@ -72,10 +73,6 @@ template <class T>
 [[nodiscard]] Chan<T> MakeChan(Unbounded);
 
 namespace internal {
-
-[[noreturn]] void ThrowNil(const char* call);
-[[noreturn]] void ThrowCloseOfClosed();
-[[noreturn]] void ThrowCapacity();
 
 // Looked at where a channel is made or used, not where a handle is declared: T may be incomplete
 // there.
@@ -113,7 +110,7 @@ class ChanHandle {
   Core<T>& CoreFor(const char* call) const {
     CheckElement<T>();
     if (core() == nullptr) [[unlikely]] {
-      ThrowNil(call);
+      ThrowNil(call, "MakeChan");
     }
     return *core();
   }
@@ -192,7 +189,7 @@ class Sending : public Base {
   // ClosedChannel, Cancelled: `value` is untouched then.
   void Send(T&& value) const {
     SendWait<T> wait(this->CoreFor("Chan::Send"), value);
-    if (!wait.Run()) ThrowSendOnClosed();
+    if (!wait.Run()) ThrowSendOnClosed("Chan::Send");
   }
   // Sends a copy, made before anything else happens.
   // (Here and below a template, since clang 14 would ask of a plain function whether T can be copied
@@ -206,7 +203,7 @@ class Sending : public Base {
   // suspends. Throws NilChannel, ClosedChannel (`value` is untouched).
   [[nodiscard]] bool TrySend(T&& value) const {
     const Passed passed = this->CoreFor("Chan::TrySend").TrySend(value);
-    if (passed == Passed::kClosed) ThrowSendOnClosed();
+    if (passed == Passed::kClosed) ThrowSendOnClosed("Chan::Send");
     return passed == Passed::kYes;
   }
   template <std::copy_constructible U = T>
@@ -249,7 +246,7 @@ class Sending : public Base {
   // No sends any more: receivers get what is buffered, then nothing; whoever waits to send is told.
   // Never suspends. Throws NilChannel, and ClosedChannel if it is closed already.
   void Close() const {
-    if (!this->CoreFor("Chan::Close").Close()) ThrowCloseOfClosed();
+    if (!this->CoreFor("Chan::Close").Close()) ThrowCloseOfClosed("Chan::Close");
   }
 
  protected:
@@ -318,7 +315,7 @@ class Chan final : public internal::Receiving<T, internal::Sending<T, internal::
 template <class T>
 Chan<T> MakeChan(std::size_t capacity) {
   internal::CheckElement<T>();
-  if (capacity > PTRDIFF_MAX / sizeof(T)) internal::ThrowCapacity();
+  if (capacity > PTRDIFF_MAX / sizeof(T)) internal::ThrowChanCapacity();
   return Chan<T>(internal::CorePtr<T>(new internal::Core<T>(capacity)));
 }
 

@@ -30,6 +30,7 @@
 #include "csp/base/atomic.h"
 #include "csp/base/leaning_lock.h"
 #include "csp/chan/internal/buffer.h"
+#include "csp/chan/internal/counted_ptr.h"
 #include "csp/select/summary.h"
 #include "csp/select/wait_list.h"
 
@@ -202,32 +203,8 @@ class Core {
   Buffer<T> buffer;
 };
 
-// A counted reference to a core.
 template <class T>
-class CorePtr {
- public:
-  CorePtr() = default;
-  explicit CorePtr(Core<T>* core) : core_(core) {}  // takes over one reference
-  CorePtr(const CorePtr& other) : core_(other.core_) {
-    if (core_ != nullptr) core_->references.fetch_add(1, std::memory_order_relaxed);
-  }
-  CorePtr(CorePtr&& other) noexcept : core_(std::exchange(other.core_, nullptr)) {}
-  CorePtr& operator=(CorePtr other) noexcept {
-    std::swap(core_, other.core_);
-    return *this;
-  }
-  ~CorePtr() {
-    // acq_rel: what others did with the channel is visible to whoever destroys it.
-    if (core_ != nullptr && core_->references.fetch_sub(1, std::memory_order_acq_rel) == 1) {
-      delete core_;
-    }
-  }
-
-  Core<T>* get() const { return core_; }
-
- private:
-  Core<T>* core_ = nullptr;
-};
+using CorePtr = CountedPtr<Core<T>>;
 
 }  // namespace csp::internal
 
