@@ -8,7 +8,9 @@
 #include "csp/cancel/cancel_on_stop.h"   // IWYU pragma: export
 #include "csp/cancel/cancel_source.h"    // IWYU pragma: export
 #include "csp/cancel/cancel_token.h"     // IWYU pragma: export
+#include "csp/chan/broadcast.h"          // IWYU pragma: export
 #include "csp/chan/chan.h"               // IWYU pragma: export
+#include "csp/chan/watch.h"              // IWYU pragma: export
 #include "csp/cls/local.h"               // IWYU pragma: export
 #include "csp/sched/dump.h"              // IWYU pragma: export
 #include "csp/select/block.h"            // IWYU pragma: export

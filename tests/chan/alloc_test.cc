@@ -176,6 +176,35 @@ TEST_P(AllocTest, WaitingSelectAllocatesNothing) {
   });
 }
 
+// Once each cell has been used.
+TEST_P(AllocTest, BroadcastAndWatchAllocateNothing) {
+  Here([] {
+    const auto ch = MakeBroadcast<int>(4);
+    const auto watch = MakeWatch(0);
+    BroadcastReader<int> acks = ch.Subscribe();
+    Task<void> echo = Go([ch, changes = watch.Subscribe()]() mutable {
+      for (int i = 0; changes.Next().has_value(); ++i) ch.Send(i);
+    });
+    (void)acks.Recv();  // of the value that the watch began with
+    ExpectNone(AllocationsOf([&] {
+      for (int i = 0; i < kRounds; ++i) {
+        watch.Set(i);
+        std::optional<Delivery<int>> got;
+        if (i % 2 == 0) {
+          got = acks.Recv();
+        } else {
+          ASSERT_TRUE(acks.RecvFor(absl::Hours(1), got));
+        }
+        ASSERT_EQ(got->missed, 0u);
+        ASSERT_FALSE(acks.TryRecv(got));
+        ASSERT_EQ(watch.Get(), i);
+      }
+    }));
+    watch.Close();
+    echo.Join();
+  });
+}
+
 // Go's question about undue memory: a timeout that never fires costs nothing once the select is
 // over, though its hour has not passed.
 TEST_P(AllocTest, AMillionSelectsWithLongTimeoutsLeaveNothing) {

@@ -28,4 +28,10 @@ void ThrowChanCapacity() {
       "channel without limit");
 }
 
+void ThrowBroadcastCapacity() {
+  throw InvalidArgument(
+      "MakeBroadcast: the capacity is 0, or so large that it fits into no memory (negative?); say "
+      "how many values are kept for readers that are slow");
+}
+
 }  // namespace csp::internal

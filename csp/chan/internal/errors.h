@@ -9,6 +9,7 @@ namespace csp::internal {
 [[noreturn]] void ThrowSendOnClosed(const char* call);
 [[noreturn]] void ThrowCloseOfClosed(const char* call);
 [[noreturn]] void ThrowChanCapacity();
+[[noreturn]] void ThrowBroadcastCapacity();
 
 }  // namespace csp::internal
 
