@@ -22,8 +22,8 @@ namespace csp {
 
 class CancelOnStop {
  public:
-  // Cancels the source when `stop` is requested, with the cause `cause`; at once if it has been.
-  // The source may go before this.
+  // Cancels the source when `stop` is requested, with the cause `cause` (OK stands for
+  // absl::CancelledError()); at once if it has been. The source may go before this.
   CancelOnStop(std::stop_token stop, const CancelSource& source,
                absl::Status cause = absl::CancelledError("std::stop_token: stop requested"))
       : callback_(std::move(stop), Cancel{source.token(), std::move(cause)}) {}

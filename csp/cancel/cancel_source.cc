@@ -19,7 +19,7 @@ CancelSource::CancelSource(const CancelOptions& options) {
 }
 
 bool CancelSource::Cancel(const absl::Status& cause) const {
-  return node_ && node_->Cancel(cause.ok() ? absl::CancelledError() : cause);
+  return node_ && node_->Cancel(cause);
 }
 
 }  // namespace csp

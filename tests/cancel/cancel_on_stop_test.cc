@@ -38,6 +38,16 @@ TEST_P(CancelOnStopTest, WithACause) {
   });
 }
 
+TEST_P(CancelOnStopTest, OkIsNoCause) {
+  Here([] {
+    std::stop_source stop;
+    const CancelSource source;
+    const CancelOnStop link(stop.get_token(), source, absl::OkStatus());
+    stop.request_stop();
+    EXPECT_TRUE(absl::IsCancelled(source.token().cause()));
+  });
+}
+
 TEST_P(CancelOnStopTest, AtOnceIfStoppedBefore) {
   Here([] {
     std::stop_source stop;

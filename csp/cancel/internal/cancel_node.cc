@@ -139,7 +139,7 @@ CancelNode* CancelNode::Destroy(CancelNode* node) {
 
 bool CancelNode::Cancel(const absl::Status& cause) {
   Cancellation work;
-  if (!work.SetAll(*this, cause)) return false;
+  if (!work.SetAll(*this, cause.ok() ? absl::CancelledError() : cause)) return false;
   work.Finish();
   return true;
 }

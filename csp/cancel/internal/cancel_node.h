@@ -91,7 +91,8 @@ class CancelNode final : public CancelSignal, public ListNode<CancelNode> {
   static Ref Make(Ref parent, std::int64_t deadline = kForever,
                   absl::Status at_deadline = absl::OkStatus());
 
-  // Sets the node and all below. False, and nothing happens: it was set before. Never suspends.
+  // Sets the node and all below; OK stands for absl::CancelledError(). False, and nothing happens:
+  // it was set before. Never suspends.
   bool Cancel(const absl::Status& cause);
 
   // What it was set with; OK while it is not.
