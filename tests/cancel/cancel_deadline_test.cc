@@ -50,6 +50,15 @@ TEST_P(CancelDeadlineTest, WhatHasPassedCancelsAtOnce) {
   });
 }
 
+TEST_P(CancelDeadlineTest, WhatIsAboveMayHaveBeenTheFirst) {
+  Here([] {
+    const CancelSource above;
+    above.Cancel(absl::AbortedError("first"));
+    const CancelSource late({.parent = above.token(), .timeout = absl::ZeroDuration()});
+    EXPECT_EQ(late.token().cause(), absl::AbortedError("first"));
+  });
+}
+
 TEST_P(CancelDeadlineTest, TheEarlierOfTheTwoOptionsCounts) {
   Here([] {
     const absl::Time soon = Now() + absl::Hours(1);
@@ -171,6 +180,16 @@ TEST(CancelDeadlineEndTest, ASourceMayOutliveItsRuntime) {
   csp::Run(
       [&] { source = std::make_unique<CancelSource>(CancelOptions{.timeout = absl::Hours(1)}); });
   source.reset();
+}
+
+TEST(CancelDeadlineEndTest, WhatHasPassedNeedsNoTimerOfAnEndedRuntime) {
+  std::unique_ptr<CancelSource> above;
+  csp::Run([&] {
+    above = std::make_unique<CancelSource>(CancelOptions{.timeout = absl::Milliseconds(1)});
+  });
+  csp::SleepUntil(above->token().deadline());
+  EXPECT_TRUE(
+      CancelSource({.parent = above->token(), .timeout = absl::ZeroDuration()}).cancelled());
 }
 
 }  // namespace

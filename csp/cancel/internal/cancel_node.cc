@@ -88,14 +88,11 @@ CancelNode::Ref CancelNode::Make(Ref parent, std::int64_t deadline, absl::Status
   if (at_deadline.ok()) at_deadline = absl::DeadlineExceededError("the deadline has passed");
   // One timer a path: where a node above comes no later, its timer does for both.
   const bool own_deadline = deadline < (parent ? parent->deadline_ : kForever);
+  const bool has_passed = deadline != kForever && deadline <= NowNanos();
   const Ref node(new CancelNode(std::move(parent), deadline, std::move(at_deadline)));
-  if (own_deadline) {
-    if (deadline <= NowNanos()) {
-      node->Cancel(node->at_deadline_);
-    } else {
-      node->timer_ = new DeadlineTimer(*node);
-      node->timer_->Start(deadline);
-    }
+  if (own_deadline && !has_passed) {
+    node->timer_ = new DeadlineTimer(*node);
+    node->timer_->Start(deadline);
   }
   if (CancelNode* above = node->parent_.get()) {
     bool late;
@@ -106,6 +103,7 @@ CancelNode::Ref CancelNode::Make(Ref parent, std::int64_t deadline, absl::Status
     }
     if (late) node->Cancel(above->cause_);
   }
+  if (has_passed) node->Cancel(node->at_deadline_);  // unless what is above was the first
   return node;
 }
 
