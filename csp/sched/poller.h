@@ -10,6 +10,8 @@
 //    It is cheap when nobody polls.
 //  - HasSources says whether anything could ever happen without Break; the deadlock report asks.
 //  - It never suspends a fiber and never throws.
+//  - After RuntimeEnds nobody polls any more. Whoever still waits on an event must be told, and look
+//    for another poller.
 #ifndef CSP_SCHED_POLLER_H_
 #define CSP_SCHED_POLLER_H_
 
@@ -25,6 +27,7 @@ class Poller {
   virtual void Poll(std::int64_t until) = 0;
   virtual void Break() = 0;
   virtual bool HasSources() const = 0;
+  virtual void RuntimeEnds() {}
 };
 
 // The poller of a runtime that has no reactor: sleeps on a futex.

@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <mutex>
 #include <string>
+#include <utility>
 
 #include "absl/time/time.h"
 #include "csp/base/panic.h"
@@ -114,6 +115,7 @@ Runtime::~Runtime() {
   while (foreign_wakes_.load(std::memory_order_acquire) != 0) std::this_thread::yield();
   // Before it leaves the registry, which keeps the heaps for whoever else disarms (after_func.cc).
   for (const auto& worker : workers_) worker->timers().Orphan();
+  poller().RuntimeEnds();
   UnregisterRuntime(this);
   RemoveClockListener(this);
 }
@@ -258,9 +260,10 @@ std::size_t Runtime::unstarted_count() const {
   return count;
 }
 
-void Runtime::InstallPoller(Poller* poller) {
-  Poller* old = poller_.exchange(poller, std::memory_order_acq_rel);
-  old->Break();  // whoever sleeps there goes on sleeping in the new one
+void Runtime::InstallPoller(std::shared_ptr<Poller> poller) {
+  installed_poller_ = std::move(poller);
+  poller_.store(installed_poller_.get(), std::memory_order_release);
+  sleep_poller_.Break();  // whoever sleeps there goes on sleeping in the new one
 }
 
 RuntimeStats Runtime::stats() const {

@@ -83,8 +83,8 @@ class Runtime final : public ClockListener {
   void ForEachUnstarted(const std::function<bool(const TaskRecord&)>& visit);
   std::size_t unstarted_count() const;
 
-  // Replaces the poller, also while workers sleep in the old one, which must live on.
-  void InstallPoller(Poller* poller);
+  // Replaces the poller that the runtime begins with, also while workers sleep in it. At most once.
+  void InstallPoller(std::shared_ptr<Poller> poller);
 
   // Unique in the process, from 1: tells a runtime from a later one in the same place.
   std::uint64_t number() const { return number_; }
@@ -145,6 +145,7 @@ class Runtime final : public ClockListener {
   const RuntimeConfig config_;
   const std::uint8_t default_stack_class_;
   SleepPoller sleep_poller_;
+  std::shared_ptr<Poller> installed_poller_;
   Atomic<Poller*> poller_{&sleep_poller_};
   PollTurn poll_turn_;
   Atomic<std::int64_t> last_poll_{0};
