@@ -123,8 +123,7 @@ class BroadcastReader final : public internal::CastHandle<T> {
   // been sent since its last one are missed already.
   std::size_t len() const {
     if (this->is_nil()) return 0;
-    return static_cast<std::size_t>(
-        std::min<std::uint64_t>(this->core()->end() - next_, this->core()->capacity()));
+    return std::min<std::uint64_t>(this->core()->end() - next_, this->core()->capacity());
   }
 
  private:

@@ -527,6 +527,17 @@ TEST_P(BroadcastTest, AWaitingSelectIsWoken) {
   });
 }
 
+TEST_P(BroadcastTest, ADumpSaysWhoWaits) {
+  Here([] {
+    const auto ch = MakeBroadcast<int>(1);
+    Task<void> task = Go([reader = ch.Subscribe()]() mutable { reader.Recv(); });
+    EXPECT_TRUE(EventuallyTrue(
+        [] { return DumpFibers().find("parked in broadcast Recv on 0x") != std::string::npos; }));
+    ch.Close();
+    task.Join();
+  });
+}
+
 // A wait that is cancelled has got the value, or has left it; and leaves no waiter behind.
 TEST_P(BroadcastTest, CommitBeatsCancel) {
   Here([] {

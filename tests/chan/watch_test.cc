@@ -233,6 +233,20 @@ TEST_P(WatchTest, InASelectALoserHasSeenNothing) {
   });
 }
 
+TEST_P(WatchTest, ADumpSaysWhoWaits) {
+  Here([] {
+    const auto watch = MakeWatch(0);
+    Task<void> task = Go([reader = watch.Subscribe()]() mutable {
+      while (reader.Next()) {
+      }
+    });
+    EXPECT_TRUE(EventuallyTrue(
+        [] { return DumpFibers().find("parked in watch Next on 0x") != std::string::npos; }));
+    watch.Close();
+    task.Join();
+  });
+}
+
 TEST_P(WatchTest, CommitBeatsCancel) {
   Here([] {
     for (int round = 0; round < Rounds(500); ++round) {

@@ -10,7 +10,9 @@
 #include <vector>
 
 #include "csp/base/panic.h"
+#include "csp/chan/broadcast.h"
 #include "csp/chan/chan.h"
+#include "csp/chan/watch.h"
 #include "csp/sched/dump.h"
 #include "csp/select/blocking.h"
 #include "csp/select/event.h"
@@ -53,6 +55,8 @@ std::vector<std::function<void()>> EveryWait() {
   const Chan<int> full = MakeChan<int>(1);
   full.Send(0);
   const Chan<int> unbuffered = MakeChan<int>();
+  const Broadcast<int> quiet = MakeBroadcast<int>(1);
+  const Watch<int> settled = MakeWatch(0);
   return {
       [=] { empty.Recv(); },
       [=] { full.Send(1); },
@@ -62,12 +66,23 @@ std::vector<std::function<void()>> EveryWait() {
         (void)empty.RecvFor(absl::Hours(1), out);
       },
       [=] { (void)full.SendFor(absl::Hours(1), 1); },
+      [=] { quiet.Subscribe().Recv(); },
+      [=] {
+        WatchReader<int> reader = settled.Subscribe();
+        (void)reader.Get();
+        reader.Next();
+      },
       [=] { never->Wait(); },
       [=] { SleepFor(absl::Hours(1)); },
       [=] { SleepUntil(absl::InfiniteFuture()); },
       [=] {
         Select(
             empty.OnRecv() >> [](std::optional<int>) {}, never->OnWait());
+      },
+      [=] {
+        BroadcastReader<int> reader = quiet.Subscribe();
+        Select(
+            reader.OnRecv() >> [](std::optional<Delivery<int>>) {}, never->OnWait());
       },
       [=] { Select(full.OnSend(1), OnTimeout(absl::Hours(1))); },
       [=] {
