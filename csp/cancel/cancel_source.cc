@@ -18,8 +18,6 @@ CancelSource::CancelSource(const CancelOptions& options) {
   node_ = internal::CancelNode::Make(options.parent.node(), deadline, options.deadline_cause);
 }
 
-bool CancelSource::Cancel(const absl::Status& cause) const {
-  return node_ && node_->Cancel(cause);
-}
+bool CancelSource::Cancel(const absl::Status& cause) const { return node_ && node_->Cancel(cause); }
 
 }  // namespace csp
