@@ -66,13 +66,15 @@ class Racing {
  private:
   template <class F>
   void Run(F& f) {
+    bool first = false;
     try {
       auto value = Call(f);
-      if (!decided_.exchange(true)) result_.emplace(std::move(value));
+      first = !decided_.exchange(true);
+      if (first) result_.emplace(std::move(value));
     } catch (const Cancelled&) {
       throw;
     } catch (...) {
-      if (!decided_.exchange(true)) error_ = std::current_exception();
+      if (first || !decided_.exchange(true)) error_ = std::current_exception();
     }
   }
 

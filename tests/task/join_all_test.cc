@@ -129,6 +129,21 @@ TEST_P(RaceTest, AFailureMayBeTheFirst) {
   });
 }
 
+// The winner's value becomes one of the common type; that may fail, too.
+TEST_P(RaceTest, AResultThatCannotBeKeptIsAFailure) {
+  struct Refuses {
+    operator std::string() const { throw std::length_error("too long"); }
+  };
+  Here([] {
+    EXPECT_THROW(Race([] { return Refuses(); },
+                      [] {
+                        WaitForever();
+                        return std::string();
+                      }),
+                 std::length_error);
+  });
+}
+
 TEST_P(RaceTest, WhatLosersComeToCountsForNothing) {
   Here([] {
     EXPECT_EQ(Race([] { return 1; },
