@@ -75,7 +75,9 @@ class AfterDoneHandle {
 
 // Runs `f(args...)` as a task once `token` is cancelled, in the runtime of whoever cancels; at once
 // if it is. What it throws goes to the panic handler. If nobody can cancel the token any more, the
-// function is destroyed without having run; so it is if the runtime is shutting down by then.
+// function is destroyed without having run; so it is if the runtime is shutting down by then. (A
+// function that owns a token of the same source keeps that, and so itself, until it is cancelled or
+// stopped.)
 // Throws InvalidArgument if `f` is an empty std::function or a null pointer; std::bad_alloc.
 template <class F, class... Args>
 AfterDoneHandle AfterDone(const CancelToken& token, F&& f, Args&&... args) {

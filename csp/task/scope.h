@@ -63,7 +63,8 @@ enum class ScopePolicy : std::uint8_t {
 };
 
 struct ScopeOptions {
-  // As CancelOptions. `token` cancels the scope, too, beside the scopes around it.
+  // As CancelOptions. `token` cancels the scope, too, with its own cause, beside the scopes around
+  // it.
   CancelToken token = {};
   absl::Duration timeout = absl::InfiniteDuration();
   absl::Time deadline = absl::InfiniteFuture();
@@ -158,8 +159,8 @@ class Scope {
     internal::CheckNotEmpty("Scope::Go", f);
     TakeSlot();
     if (source_.cancelled()) {
-      ChildEnded();
       NoteCut();
+      ChildEnded();  // the last touch
       return nullptr;
     }
     return MakeChild(std::forward<F>(f), std::forward<Args>(args)...);
