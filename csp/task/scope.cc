@@ -20,6 +20,7 @@
 #include "csp/select/block.h"
 #include "csp/select/shield.h"
 #include "csp/task/panic_handler.h"
+#include "csp/time/time.h"
 
 namespace csp {
 namespace {
@@ -36,8 +37,15 @@ CancelToken CurrentToken() {
 CancelOptions OptionsFor(const ScopeOptions& options) {
   CancelOptions result;
   result.parent = CurrentToken();
-  result.timeout = options.timeout;
-  result.deadline = std::min(options.deadline, options.token.deadline());
+  result.deadline = options.deadline;
+  if (options.timeout != absl::InfiniteDuration()) {
+    result.deadline = std::min(result.deadline, Now() + options.timeout);
+  }
+  // The scope's timer and the token come at the same time then, and must say the same.
+  if (options.token.deadline() < result.deadline) {
+    result.deadline = options.token.deadline();
+    result.deadline_cause = options.token.node()->at_deadline();
+  }
   return result;
 }
 

@@ -25,6 +25,7 @@
 #include "csp/time/time.h"
 #include "gtest/gtest.h"
 #include "tests/support/fixture.h"
+#include "tests/support/scale.h"
 
 namespace csp {
 namespace {
@@ -362,6 +363,30 @@ TEST_P(ScopeTest, ATokenCancelsIt) {
     });
     EXPECT_EQ(cause, absl::AbortedError("token"));
     Yield();
+  });
+}
+
+// The scope has a timer of its own for that moment.
+TEST_P(ScopeTest, ATokenThatRunsOutCancelsItWithItsOwnCause) {
+  Here([] {
+    for (int i = 0; i < Rounds(100); ++i) {
+      const CancelSource source({.timeout = absl::Microseconds(100),
+                                 .deadline_cause = absl::UnavailableError("too slow")});
+      absl::Status cause;
+      const auto wait = [&](Scope& s) {
+        EXPECT_EQ(s.token().deadline(), source.token().deadline());
+        try {
+          WaitForever();
+        } catch (const Cancelled&) {
+          cause = s.token().cause();
+          throw;
+        }
+        return 1;
+      };
+      EXPECT_THROW(WithScope({.token = source.token(), .timeout = absl::Hours(1)}, wait),
+                   TaskCancelled);
+      ASSERT_EQ(cause, absl::UnavailableError("too slow"));
+    }
   });
 }
 

@@ -80,7 +80,8 @@ class Cancellation {
 CancelNode::CancelNode(Ref parent, std::int64_t deadline, absl::Status at_deadline)
     : parent_(std::move(parent)),
       deadline_(parent_ ? std::min(deadline, parent_->deadline_) : deadline),
-      at_deadline_(std::move(at_deadline)) {}
+      at_deadline_(parent_ && parent_->deadline_ == deadline_ ? parent_->at_deadline_
+                                                              : std::move(at_deadline)) {}
 
 CancelNode::~CancelNode() = default;
 

@@ -100,6 +100,7 @@ class CancelNode final : public CancelSignal, public ListNode<CancelNode> {
 
   // The earliest of its own and of all above; kForever: none.
   std::int64_t deadline() const { return deadline_; }
+  // The cause when that comes: that one's own, too.
   const absl::Status& at_deadline() const { return at_deadline_; }
 
   // Calls `hook` once the node is set; false, and it is not registered, if it is set.
