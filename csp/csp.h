@@ -12,6 +12,12 @@
 #include "csp/chan/chan.h"               // IWYU pragma: export
 #include "csp/chan/watch.h"              // IWYU pragma: export
 #include "csp/cls/local.h"               // IWYU pragma: export
+#include "csp/net/descriptor.h"          // IWYU pragma: export
+#include "csp/net/endpoint.h"            // IWYU pragma: export
+#include "csp/net/io_status.h"           // IWYU pragma: export
+#include "csp/net/resolve.h"             // IWYU pragma: export
+#include "csp/net/tcp_listener.h"        // IWYU pragma: export
+#include "csp/net/tcp_stream.h"          // IWYU pragma: export
 #include "csp/sched/dump.h"              // IWYU pragma: export
 #include "csp/select/block.h"            // IWYU pragma: export
 #include "csp/select/case.h"             // IWYU pragma: export
