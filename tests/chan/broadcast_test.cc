@@ -527,6 +527,30 @@ TEST_P(BroadcastTest, AWaitingSelectIsWoken) {
   });
 }
 
+TEST_P(BroadcastTest, AHandlerMayLetGoOfTheChannel) {
+  Here([] {
+    auto ch = MakeBroadcast<std::string>(1);
+    BroadcastReader<std::string> reader = ch.Subscribe();
+    ch.Send("there");
+    std::string seen;
+    const auto take_last = [&](std::optional<Delivery<std::string>> got) {
+      reader = {};
+      seen = got->value;
+    };
+    ch = {};
+    Select(reader.OnRecv() >> take_last);
+    EXPECT_EQ(seen, "there");
+
+    ch = MakeBroadcast<std::string>(1);
+    reader = ch.Subscribe();
+    Task<void> sender = Go([ch = std::exchange(ch, {})] { ch.Send("to come"); });
+    Select(
+        reader.OnRecv() >> take_last, OnTimeout(absl::Hours(1)) >> [] { ADD_FAILURE(); });
+    EXPECT_EQ(seen, "to come");
+    sender.Join();
+  });
+}
+
 TEST_P(BroadcastTest, ADumpSaysWhoWaits) {
   Here([] {
     const auto ch = MakeBroadcast<int>(1);
