@@ -77,6 +77,10 @@ std::int64_t NowNanos() {
 
 std::int64_t FromTime(absl::Time time) { return absl::ToUnixNanos(time); }
 
+absl::Time ToTime(std::int64_t nanos) {
+  return nanos == kForever ? absl::InfiniteFuture() : absl::FromUnixNanos(nanos);
+}
+
 std::int64_t DeadlineAfter(std::int64_t now, absl::Duration delay) {
   return now + absl::ToInt64Nanoseconds(delay);
 }
