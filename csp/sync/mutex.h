@@ -43,6 +43,7 @@
 #include "csp/select/case.h"
 #include "csp/select/select_event.h"
 #include "csp/select/wait_list.h"
+#include "csp/sync/internal/std_time.h"
 
 namespace csp {
 
@@ -100,13 +101,12 @@ class ABSL_LOCKABLE Mutex {
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> limit)
       ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
-    return try_lock_for(absl::FromChrono(limit));
+    return try_lock_for(internal::FromStd(limit));
   }
   template <class AnyClock, class Span>
   bool try_lock_until(std::chrono::time_point<AnyClock, Span> deadline)
       ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
-    return try_lock_for(
-        absl::FromChrono(std::chrono::ceil<std::chrono::nanoseconds>(deadline - AnyClock::now())));
+    return try_lock_for(internal::LimitOf(deadline));
   }
 
   // The lock as an event of Select; its result is a std::unique_lock that has it. Losing leaves no

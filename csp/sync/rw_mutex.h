@@ -38,6 +38,7 @@
 #include "absl/time/time.h"
 #include "csp/select/select_event.h"
 #include "csp/sync/internal/permits.h"
+#include "csp/sync/internal/std_time.h"
 
 namespace csp {
 
@@ -84,12 +85,22 @@ class ABSL_LOCKABLE RWMutex {
   template <class Rep, class Period>
   bool try_lock_for(std::chrono::duration<Rep, Period> limit)
       ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
-    return try_lock_for(absl::FromChrono(limit));
+    return try_lock_for(internal::FromStd(limit));
+  }
+  template <class AnyClock, class Span>
+  bool try_lock_until(std::chrono::time_point<AnyClock, Span> deadline)
+      ABSL_EXCLUSIVE_TRYLOCK_FUNCTION(true) {
+    return try_lock_for(internal::LimitOf(deadline));
   }
   template <class Rep, class Period>
   bool try_lock_shared_for(std::chrono::duration<Rep, Period> limit)
       ABSL_SHARED_TRYLOCK_FUNCTION(true) {
-    return try_lock_shared_for(absl::FromChrono(limit));
+    return try_lock_shared_for(internal::FromStd(limit));
+  }
+  template <class AnyClock, class Span>
+  bool try_lock_shared_until(std::chrono::time_point<AnyClock, Span> deadline)
+      ABSL_SHARED_TRYLOCK_FUNCTION(true) {
+    return try_lock_shared_for(internal::LimitOf(deadline));
   }
 
  private:
