@@ -1,60 +1,32 @@
 // Sending, receiving and selecting allocate nothing, and what a wait leaves behind is nothing.
 
 #include <algorithm>
-#include <atomic>
-#include <cstdlib>
-#include <new>
 #include <optional>
 
 #include "csp/csp.h"
 #include "gtest/gtest.h"
+#include "tests/support/allocations.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-void* Allocate(std::size_t size, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  size = (size + alignment - 1) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, size > 0 ? size : alignment)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// All the forms that the library's defaults do not forward to these.
-void* operator new(std::size_t size) { return Allocate(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace csp {
 namespace {
 
 const int kRounds = Rounds(10'000);
 
-// What the runtime allocates once: its threads as they begin, the heap of timers when it doubles.
-constexpr long kOnce = 40;
-
 // Allocations of the second of two equal rounds: the first one warms up caches and vectors.
 template <class F>
 long AllocationsOf(F round) {
   round();
-  const long before = allocations.load();
+  const long before = Allocations();
   round();
-  return allocations.load() - before;
+  return Allocations() - before;
 }
 
 constexpr auto kIgnore = [](const auto&...) {};
 
 void ExpectNone(long allocations) {
-  EXPECT_LE(allocations, kOnce) << "in " << kRounds << " rounds";
+  EXPECT_LE(allocations, kAllocatedOnce) << "in " << kRounds << " rounds";
 }
 
 using AllocTest = RuntimeTest;
@@ -62,9 +34,9 @@ CSP_INSTANTIATE(AllocTest);
 
 TEST_P(AllocTest, CountsAtAll) {
   Here([] {
-    const long before = allocations.load();
+    const long before = Allocations();
     (void)MakeChan<int>();
-    EXPECT_GT(allocations.load(), before);
+    EXPECT_GT(Allocations(), before);
   });
 }
 
@@ -219,13 +191,13 @@ TEST_P(AllocTest, AMillionSelectsWithLongTimeoutsLeaveNothing) {
       }
     });
     std::size_t most_timers = 0;
-    const long before = allocations.load();
+    const long before = Allocations();
     for (int i = 0; i < count; ++i) {
       Select(ch.OnRecv() >> kIgnore, never.OnRecv() >> kIgnore, OnTimeout(absl::Hours(1)),
              OnTimeout(absl::Hours(2)));
       if (i % 1024 == 0) most_timers = std::max(most_timers, GetStats().timers);
     }
-    EXPECT_LE(allocations.load() - before, kOnce);
+    EXPECT_LE(Allocations() - before, kAllocatedOnce);
     EXPECT_LE(most_timers, 4u);
     sender.Join();
     EXPECT_EQ(GetStats().timers, 0u);

@@ -1,46 +1,18 @@
 // Waiting allocates nothing, in whatever form, and leaves no timer.
 
-#include <atomic>
-#include <cstdlib>
 #include <mutex>
-#include <new>
 #include <shared_mutex>
 
 #include "csp/csp.h"
 #include "gtest/gtest.h"
+#include "tests/support/allocations.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-void* Allocate(std::size_t size, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  size = (size + alignment - 1) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, size > 0 ? size : alignment)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// All the forms that the library's defaults do not forward to these.
-void* operator new(std::size_t size) { return Allocate(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace csp {
 namespace {
 
 const int kRounds = Rounds(2'000);
-
-// What the runtime allocates once: its threads as they begin, the heap of timers when it doubles.
-constexpr long kOnce = 40;
 
 using AllocTest = RuntimeTest;
 CSP_INSTANTIATE(AllocTest);
@@ -53,9 +25,9 @@ void ExpectNoAllocations(Mine mine, Its its) {
     for (int i = 0; i < 2 * kRounds; ++i) its(i);
   });
   for (int i = 0; i < kRounds; ++i) mine(i);
-  const long before = allocations.load();
+  const long before = Allocations();
   for (int i = kRounds; i < 2 * kRounds; ++i) mine(i);
-  EXPECT_LE(allocations.load() - before, kOnce) << "in " << kRounds << " rounds";
+  EXPECT_LE(Allocations() - before, kAllocatedOnce) << "in " << kRounds << " rounds";
   partner.Join();
 }
 

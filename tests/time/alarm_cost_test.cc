@@ -1,11 +1,8 @@
 // What timers and tickers leave behind: nothing. (E7: an idle timer that leaks a bit each second.)
 #include <unistd.h>
 
-#include <atomic>
 #include <cstdint>
-#include <cstdlib>
 #include <fstream>
-#include <new>
 
 #include "csp/chan/chan.h"
 #include "csp/select/select.h"
@@ -15,22 +12,9 @@
 #include "csp/time/time.h"
 #include "csp/time/timer.h"
 #include "gtest/gtest.h"
+#include "tests/support/allocations.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-}  // namespace
-
-[[gnu::noinline]] void* operator new(std::size_t size) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  if (void* memory = std::malloc(size)) return memory;
-  throw std::bad_alloc();
-}
-[[gnu::noinline]] void operator delete(void* memory) noexcept { std::free(memory); }
-[[gnu::noinline]] void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
 
 namespace csp {
 namespace {
@@ -57,9 +41,9 @@ TEST_P(AlarmCostTest, WaitingAllocatesNothing) {
       }
     };
     rounds(100);
-    const long before = allocations;
+    const long before = Allocations();
     rounds(Rounds(5'000));
-    EXPECT_EQ(allocations - before, 0) << "allocations";
+    EXPECT_EQ(Allocations() - before, 0) << "allocations";
   });
 }
 
@@ -85,9 +69,9 @@ TEST_P(AlarmCostTest, ATickerForLong) {
     };
     tick_for(absl::Milliseconds(50));
     const long resident = ResidentKilobytes();
-    const long allocated = allocations;
+    const long allocated = Allocations();
     tick_for(kSoak ? absl::Minutes(1) : absl::Milliseconds(200));
-    EXPECT_EQ(allocations - allocated, 0) << "allocations";
+    EXPECT_EQ(Allocations() - allocated, 0) << "allocations";
     if (!kAsan && !kTsan) {  // their own records grow
       EXPECT_LE(ResidentKilobytes() - resident, 256);
     }
