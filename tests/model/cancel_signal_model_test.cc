@@ -35,8 +35,6 @@ class Signal : public CancelSignal {
   }
 };
 
-bool IsCancelled(const Parker& parker) { return SaysCancelled(parker.words.cancel.load()); }
-
 bool WaitsInVain(Event& event) {
   try {
     event.Wait();
