@@ -82,9 +82,12 @@ Runnable Worker::Watch() {
   }
 }
 
-// For long. False, and it has not slept, if some queue shows something.
+// For long. False, and it has not slept, if some queue shows something. Asks twice: the second
+// answer, after the announcement, is the one that counts, but costs busy workers a heavy barrier
+// and the pushes meanwhile a call.
 bool Worker::Sleep(bool all_idle) {
   const std::int64_t until = NextTimer();
+  if (!Quiet(until)) return false;
   if (!runtime_.idle().MaySleep(until, [&] { return Quiet(until); })) return false;
   runtime_.SleepUntil(until, all_idle);
   return true;
@@ -98,7 +101,8 @@ void Worker::Nap(int fruitless) {
   }
 }
 
-// True if no queue shows anything, after the sleep until `until` has been announced.
+// True if no queue shows anything and no timer is due before `until`. (For sure, if the sleep has
+// been announced.)
 bool Worker::Quiet(std::int64_t until) {
   if (runtime_.inject().size() != 0 || inbox_.size() != 0 || NextTimer() < until) return false;
   if (until <= NowNanos()) return false;  // a clock that does not run may just have been moved
