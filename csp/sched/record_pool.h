@@ -2,7 +2,7 @@
 //
 //   cache (a worker's)     two magazines a size: allocating and freeing touch nothing shared
 //   depot (the process's)  full magazines, under a mutex, one visit in kMagazine records
-//   block (256 KiB)        what magazines are filled from, and what goes back to the system
+//   block (2 MiB)          what magazines are filled from, and what goes back to the system
 //
 // A record is often freed by another worker than the one that made it (it was stolen, or its
 // joiner lives elsewhere). With the C library's allocator that costs a lock, and a foreign cache
