@@ -6,6 +6,7 @@
 #include <mutex>
 #include <new>
 
+#include "csp/base/cache_line.h"
 #include "csp/base/intrusive_list.h"
 #include "csp/sched/internal/sanitizer.h"
 
@@ -31,8 +32,7 @@ struct Block : ListNode<Block> {
   }
 };
 
-constexpr std::size_t kFirstRecord =
-    (sizeof(Block) + kRecordGrain - 1) / kRecordGrain * kRecordGrain;
+constexpr std::size_t kFirstRecord = (sizeof(Block) + kCacheLine - 1) / kCacheLine * kCacheLine;
 
 // Null if the system gives none. `spike`: it will all be used at once, and is had more cheaply as
 // one huge page, or at least with one call, than with a fault for each page.

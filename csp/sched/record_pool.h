@@ -26,7 +26,7 @@ namespace csp::internal {
 
 // Sizes are rounded up to a multiple of kGrain; what is larger than kMaxPooled comes from the
 // global allocator.
-inline constexpr std::size_t kRecordGrain = 64;
+inline constexpr std::size_t kRecordGrain = 32;
 inline constexpr std::size_t kMaxPooledRecord = 512;
 inline constexpr std::size_t kRecordSizes = kMaxPooledRecord / kRecordGrain;
 

@@ -178,9 +178,7 @@ void Runtime::Spawn(TaskRecord* task) {
   task->number = TakeNumbers(1) + 1;
   foreign_spawns_.fetch_add(1, std::memory_order_relaxed);
   if (task->pinned) {
-    Worker& home = this->worker(static_cast<int>(task->number % workers_.size()));
-    task->home = &home;
-    home.PushInbox(task);
+    this->worker(static_cast<int>(task->number % workers_.size())).PushInbox(task);
     return;
   }
   inject_.Push(task);

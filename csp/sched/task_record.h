@@ -15,7 +15,6 @@
 namespace csp::internal {
 
 class Fiber;
-class Worker;
 
 class TaskRecord : public ListNode<TaskRecord> {
  public:
@@ -28,13 +27,9 @@ class TaskRecord : public ListNode<TaskRecord> {
   // Last call, on the fiber after Run, or after Fail: gives up the scheduler's reference.
   virtual void Finished() noexcept = 0;
 
-  // Constant once spawned.
-  std::uint64_t number = 0;          // unique in the process, from 1
-  const void* spawn_site = nullptr;  // return address in the caller of Go
-  const char* name = nullptr;        // the derived class owns the text; null: unnamed
-  void* inherited_locals = nullptr;  // csp/cls
-  Worker* home = nullptr;            // of a pinned task
-  std::uint8_t stack_class = 0;      // FiberPool
+  // Constant once spawned. (The smallest first, where the base leaves room: a million records may
+  // wait.)
+  std::uint8_t stack_class = 0;  // FiberPool
   bool pinned = false;
 
   // Cancellation of a task that may not have started yet: the start sets `fiber`, then (light
@@ -42,6 +37,12 @@ class TaskRecord : public ListNode<TaskRecord> {
   // barrier) looks at `fiber`. One of them sees the other.
   Atomic<bool> cancel_requested{false};
   Atomic<Fiber*> fiber{nullptr};  // while it runs
+
+  // Constant once spawned.
+  std::uint64_t number = 0;          // unique in the process, from 1
+  const void* spawn_site = nullptr;  // return address in the caller of Go
+  const char* name = nullptr;        // the derived class owns the text; null: unnamed
+  void* inherited_locals = nullptr;  // csp/cls
 
  protected:
   ~TaskRecord() = default;

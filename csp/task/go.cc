@@ -41,10 +41,7 @@ void SpawnIn(Runtime& runtime, NewTask& task) {
   if (options.stack_size.has_value()) {
     task->stack_class = CheckedStackClass("Go: GoOptions::stack_size", *options.stack_size);
   }
-  if (!options.name.empty()) {
-    task->owned_name = std::make_unique<std::string>(options.name);
-    task->name = task->owned_name->c_str();
-  }
+  if (!options.name.empty()) task->KeepName(options.name);
   task->pinned = options.pinned;
   SpawnIn(runtime, task);
 }

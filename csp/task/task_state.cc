@@ -1,5 +1,6 @@
 #include "csp/task/task_state.h"
 
+#include <cstring>
 #include <utility>
 
 #include "csp/cls/fiber_locals.h"
@@ -8,6 +9,17 @@
 #include "csp/task/panic_handler.h"
 
 namespace csp::internal {
+
+TaskState::~TaskState() {
+  if (owns_name_) delete[] name;
+}
+
+void TaskState::KeepName(const std::string& text) {
+  auto* copy = new char[text.size() + 1];
+  std::memcpy(copy, text.c_str(), text.size() + 1);
+  name = copy;
+  owns_name_ = true;
+}
 
 void TaskState::Run() noexcept {
   Fiber* self = fiber.load(std::memory_order_relaxed);  // null: a plain thread

@@ -78,12 +78,17 @@ class TaskState : public TaskRecord {
   // It never will run. Destroys the task, and what it was to inherit.
   void Abandon();
 
-  std::unique_ptr<std::string> owned_name;  // what `name` points to
-  Runtime* runtime = nullptr;               // whose panic handler is told; may be gone by then
+  // Makes `name` a copy of its own. Before it is spawned.
+  void KeepName(const std::string& text);
+
+  Runtime* runtime = nullptr;  // whose panic handler is told; may be gone by then
 
  protected:
   explicit TaskState(bool has_handle) : detached_(!has_handle) {}
-  virtual ~TaskState() = default;
+  virtual ~TaskState();
+
+  // True once the closure is gone.
+  bool ended() const { return end_ != End::kRunning; }
 
   // The derived class's part of Run: calls the closure, keeps the result.
   virtual void Invoke() = 0;
@@ -107,9 +112,10 @@ class TaskState : public TaskRecord {
   SpinLock mu_{LockRank::kObject};
   Atomic<bool> detached_;           // nobody holds a handle; written under mu_
   Atomic<bool> unobserved_{false};  // failed, and nobody has been told
-  Summary summary_;                 // written under mu_
-  WaitList joiners_;                // under mu_
   End end_ = End::kRunning;
+  bool owns_name_ = false;
+  Summary summary_;   // written under mu_
+  WaitList joiners_;  // under mu_
   std::exception_ptr error_;
 };
 
@@ -189,44 +195,60 @@ class TaskState::JoinCase : public Case {
   TaskState* const task_;
 };
 
-// With a result of type R; void counts as Unit.
+// With a result of type R.
 template <class R>
 class ResultState : public TaskState {
  public:
   // After done and Rethrow; once.
   R TakeResult() {
-    if constexpr (!std::is_void_v<R>) {
-      R result = std::move(*result_);
-      result_.reset();
-      return result;
-    }
+    R result = std::move(*result_);
+    result_.reset();
+    return result;
   }
 
  protected:
   using TaskState::TaskState;
-  std::optional<Solid<R>> result_;
+  template <class F>
+  void Keep(F&& closure) {
+    result_.emplace(std::invoke(std::forward<F>(closure)));
+  }
+
+ private:
+  std::optional<R> result_;
+};
+template <>
+class ResultState<void> : public TaskState {
+ public:
+  void TakeResult() {}
+
+ protected:
+  using TaskState::TaskState;
+  template <class F>
+  void Keep(F&& closure) {
+    std::invoke(std::forward<F>(closure));
+  }
 };
 
-// With the closure that makes it.
+// With the closure that makes it, which lives until it has run.
 template <class F, class R>
 class ClosureState final : public ResultState<R> {
  public:
   template <class G>
-  ClosureState(bool has_handle, G&& closure)
-      : ResultState<R>(has_handle), closure_(std::in_place, std::forward<G>(closure)) {}
+  ClosureState(bool has_handle, G&& closure) : ResultState<R>(has_handle) {
+    std::construct_at(&closure_, std::forward<G>(closure));
+  }
 
  private:
-  void Invoke() override {
-    if constexpr (std::is_void_v<R>) {
-      std::invoke(std::move(*closure_));
-      this->result_.emplace();
-    } else {
-      this->result_.emplace(std::invoke(std::move(*closure_)));
-    }
+  ~ClosureState() override {
+    if (!this->ended()) DropClosure();
   }
-  void DropClosure() noexcept override { closure_.reset(); }
 
-  std::optional<F> closure_;
+  void Invoke() override { this->Keep(std::move(closure_)); }
+  void DropClosure() noexcept override { std::destroy_at(&closure_); }
+
+  union {
+    F closure_;
+  };
 };
 
 }  // namespace csp::internal

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "csp/base/asymmetric.h"
+#include "csp/sched/internal/worker.h"
 #include "csp/sched/runtime.h"
 
 namespace csp::internal {
@@ -23,9 +24,9 @@ Fiber::~Fiber() {
 #endif
 }
 
-void Fiber::Bind(TaskRecord* new_task, Runtime* new_runtime) {
+void Fiber::Bind(TaskRecord* new_task, Worker& worker) {
   task = new_task;
-  home = new_task->home;
+  home = new_task->pinned ? &worker : nullptr;
   locals = new_task->inherited_locals;
   spawn_site.store(new_task->spawn_site, std::memory_order_relaxed);
   if (new_task->name != nullptr || name_[0].load(std::memory_order_relaxed) != 0) {
@@ -37,11 +38,12 @@ void Fiber::Bind(TaskRecord* new_task, Runtime* new_runtime) {
       name_[i].store(word, std::memory_order_relaxed);
     }
   }
-  runtime.store(new_runtime, std::memory_order_relaxed);
+  runtime.store(&worker.runtime(), std::memory_order_relaxed);
   words.cancel.store(CancelWordOf(new_task->number), std::memory_order_release);
   new_task->fiber.store(this, std::memory_order_release);
   LightBarrier();  // pairs with RequestCancel's heavy one
-  if (new_runtime->stopping()) new_task->cancel_requested.store(true, std::memory_order_relaxed);
+  if (worker.runtime().stopping())
+    new_task->cancel_requested.store(true, std::memory_order_relaxed);
   if (new_task->cancel_requested.load(std::memory_order_relaxed)) {
     words.cancel.store(CancelWordOf(new_task->number) | kTaskCancelled, std::memory_order_release);
   }

@@ -31,8 +31,8 @@ class Fiber final : public Parker {
                                                                : nullptr;
   }
 
-  // Takes over `task`, whose first run this fiber will be, in `runtime`.
-  void Bind(TaskRecord* task, Runtime* runtime);
+  // Takes over `task`, which is about to run on `worker`, and stays there if it is pinned.
+  void Bind(TaskRecord* task, Worker& worker);
   // The task has finished: whatever others know of it is void.
   void Unbind();
 

@@ -163,7 +163,7 @@ CSP_NO_TSAN void Worker::FiberMain(transfer_t transfer) {
     if (kAsan || next.task == nullptr || next.task->stack_class != self.stack_class()) {
       worker->SwitchAway(self, next);
     }
-    self.Bind(next.task, &worker->runtime_);
+    self.Bind(next.task, *worker);
     worker->thread_->budget = kOperationBudget;
   }
 }
@@ -194,7 +194,7 @@ Fiber* Worker::Start(TaskRecord* task) {
     return nullptr;
   }
   RaiseStack(fiber->stack_low(), fiber->stack_size());
-  fiber->Bind(task, &runtime_);
+  fiber->Bind(task, *this);
   PrepareContext(fiber->context, fiber, &Worker::FiberMain);
   return fiber;
 }
@@ -323,7 +323,6 @@ void Worker::Enqueue(TaskRecord* task) {
   }
   task->number = ++last_number_;
   if (task->pinned) {
-    task->home = this;
     inbox_.Push(task);
     return;
   }
