@@ -42,8 +42,13 @@ template <class T>
 class IntrusiveList {
  public:
   IntrusiveList() = default;
-  IntrusiveList(const IntrusiveList&) = delete;
-  IntrusiveList& operator=(const IntrusiveList&) = delete;
+  // The other is empty afterwards. What is assigned to must be empty before.
+  IntrusiveList(IntrusiveList&& other) noexcept { Append(other); }
+  IntrusiveList& operator=(IntrusiveList&& other) noexcept {
+    assert(empty());
+    Append(other);
+    return *this;
+  }
 
   bool empty() const { return head_ == nullptr; }
   T* front() const { return head_; }

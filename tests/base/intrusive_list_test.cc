@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <deque>
+#include <utility>
 #include <vector>
 
 #include "csp/base/random.h"
@@ -141,6 +142,19 @@ TEST_F(IntrusiveListTest, AppendMovesAll) {
       }
       from.PopBack();
     }
+  }
+}
+
+TEST_F(IntrusiveListTest, MovesAsAWhole) {
+  IntrusiveList<Item> from;
+  Push(from, {1, 2});
+  IntrusiveList<Item> to(std::move(from));
+  EXPECT_EQ(Numbers(to), (std::vector<int>{1, 2}));
+  EXPECT_TRUE(from.empty());
+  from = std::move(to);
+  EXPECT_EQ(Numbers(from), (std::vector<int>{1, 2}));
+  EXPECT_TRUE(to.empty());
+  while (from.PopBack() != nullptr) {
   }
 }
 

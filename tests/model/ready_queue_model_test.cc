@@ -57,7 +57,7 @@ class Scene {
   void Keep(int thief, ReadyQueue::Loot& loot) {
     std::size_t count = 0;
     for (; Fiber* fiber = loot.fibers.PopFront(); ++count) Take(thief, fiber);
-    for (; TaskRecord* task = loot.newborns.PopFront(); ++count) Take(thief, task);
+    for (; TaskRecord* task = loot.newborns.tasks.PopFront(); ++count) Take(thief, task);
     run_.Check(count == loot.count, "the loot is miscounted");
   }
 

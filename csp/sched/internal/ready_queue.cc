@@ -7,12 +7,8 @@ namespace csp::internal {
 void ReadyQueue::Add(Loot& loot) {
   lock_.EnterAsOwner();
   while (Fiber* fiber = loot.fibers.PopFront()) Append(fiber);
-  std::size_t newborns = newborn_count();
-  while (TaskRecord* task = loot.newborns.PopFront()) {
-    newborns_.PushBack(task);
-    ++newborns;
-  }
-  NoteNewborns(newborns);
+  newborns_.AddOldest(loot.newborns);
+  NoteNewborns();
   lock_.LeaveAsOwner();
 }
 
@@ -25,12 +21,11 @@ void ReadyQueue::StealSince(const Sight& before, bool slot_too, Loot& loot) {
     loot.count = 1;
   } else if (before.pushed > popped_.value()) {
     TakeFibers(before.pushed - popped_.value(), loot);
-  } else if (before.oldest_newborn != 0 && !newborns_.empty() &&
-             newborns_.front()->number == before.oldest_newborn) {
-    const std::size_t count = newborn_count();
-    const std::size_t take = std::min<std::size_t>(count - count / 2, kMostLoot);
-    for (; loot.count < take; ++loot.count) loot.newborns.PushBack(newborns_.PopFront());
-    NoteNewborns(count - take);
+  } else if (before.oldest_newborn != 0 && newborns_.size() != 0 &&
+             newborns_.oldest()->number == before.oldest_newborn) {
+    newborns_.TakeOldest(loot.newborns);
+    loot.count = loot.newborns.size;
+    NoteNewborns();
   }
   lock_.LeaveAsVisitor();
 }

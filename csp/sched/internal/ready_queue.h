@@ -29,9 +29,9 @@
 
 #include "csp/base/asymmetric.h"
 #include "csp/base/cache_line.h"
-#include "csp/base/intrusive_list.h"
 #include "csp/sched/internal/counter.h"
 #include "csp/sched/internal/fiber_list.h"
+#include "csp/sched/internal/newborn_list.h"
 #include "csp/sched/task_record.h"
 
 namespace csp::internal {
@@ -72,7 +72,7 @@ class ReadyQueue {
   void PushNewborn(TaskRecord* task) {
     lock_.EnterAsOwner();
     newborns_.PushBack(task);
-    NoteNewborns(newborn_count() + 1);
+    NoteNewborns();
     lock_.LeaveAsOwner();
   }
 
@@ -90,7 +90,7 @@ class ReadyQueue {
   TaskRecord* PopOldestNewborn() {
     lock_.EnterAsOwner();
     TaskRecord* task = newborns_.PopFront();
-    if (task != nullptr) NoteNewborns(newborn_count() - 1);
+    if (task != nullptr) NoteNewborns();
     lock_.LeaveAsOwner();
     return task;
   }
@@ -98,8 +98,8 @@ class ReadyQueue {
   // Takes over what a thief has brought home.
   struct Loot {
     FiberList fibers;
-    IntrusiveList<TaskRecord> newborns;
-    std::size_t count = 0;
+    NewbornList::Batch newborns;
+    std::size_t count = 0;  // of both
   };
   void Add(Loot& loot);
 
@@ -134,13 +134,12 @@ class ReadyQueue {
   template <class Visit>
   void ForEachNewborn(Visit visit) {
     lock_.EnterAsVisitor();
-    TaskRecord* task = newborns_.front();
-    while (task != nullptr && visit(*task)) task = IntrusiveList<TaskRecord>::Next(task);
+    newborns_.ForEach(visit);
     lock_.LeaveAsVisitor();
   }
 
  private:
-  // The most that a thief takes at a time: it walks the list under the lock.
+  // The most fibers that a thief takes at a time: it walks the list under the lock.
   static constexpr std::uint64_t kMostLoot = 128;
 
   void Append(Fiber* fiber) {
@@ -154,14 +153,14 @@ class ReadyQueue {
   }
   TaskRecord* TakeNewest() {
     TaskRecord* task = newborns_.PopBack();
-    if (task != nullptr) NoteNewborns(newborn_count() - 1);
+    if (task != nullptr) NoteNewborns();
     return task;
   }
-  void NoteNewborns(std::size_t count) {
-    newborn_count_.store(count, std::memory_order_relaxed);
+  void NoteNewborns() {
+    newborn_count_.store(newborns_.size(), std::memory_order_relaxed);
     // Its number, not its address: the next task may have the same.
-    oldest_newborn_.store(newborns_.empty() ? 0 : newborns_.front()->number,
-                          std::memory_order_relaxed);
+    const TaskRecord* oldest = newborns_.oldest();
+    oldest_newborn_.store(oldest == nullptr ? 0 : oldest->number, std::memory_order_relaxed);
   }
 
   Fiber* TakeYielded() {
@@ -197,7 +196,7 @@ class ReadyQueue {
   Atomic<std::size_t> yielded_count_{0};
   Counter pushed_;
   Counter popped_;
-  IntrusiveList<TaskRecord> newborns_;
+  NewbornList newborns_;
   Atomic<std::size_t> newborn_count_{0};
   Atomic<std::uint64_t> oldest_newborn_{0};
 };

@@ -56,10 +56,16 @@ Runnable Worker::FindWork() {
 }
 
 Runnable Worker::Watch() {
-  Look(sightings_.get());
+  const std::int64_t begin = NowNanos();
+  // What was there when it last found something and still is has waited for longer than a nap.
+  if (begin >= DeadlineAfter(looked_at_, NapLength(0))) {
+    if (Runnable next = StealWaiting(sightings_.get())) return Found(next, begin, naps_);
+  } else {
+    Look(sightings_.get());
+  }
   // What the last find was worth: a few tiny tasks cost their worker more than they took off it.
   constexpr absl::Duration kWorthwhile = absl::Microseconds(100);
-  int fruitless = NowNanos() < DeadlineAfter(found_work_at_, kWorthwhile) ? naps_ + 1 : 0;
+  int fruitless = begin < DeadlineAfter(found_work_at_, kWorthwhile) ? naps_ + 1 : 0;
   for (;;) {
     if (runtime_.frozen()) runtime_.Freeze();
     if (runtime_.stopped()) return {};
@@ -73,13 +79,15 @@ Runnable Worker::Watch() {
     FireAllTimers();
     Runnable next = Next();
     if (!next) next = StealWaiting(sightings_.get());
-    if (next) {
-      found_work_at_ = now;
-      naps_ = fruitless;
-      return next;
-    }
+    if (next) return Found(next, now, fruitless);
     fruitless = roused ? 0 : fruitless + 1;
   }
+}
+
+Runnable Worker::Found(Runnable work, std::int64_t now, int naps) {
+  found_work_at_ = looked_at_ = now;
+  naps_ = naps;
+  return work;
 }
 
 // For long. False, and it has not slept, if some queue shows something. Asks twice: the second

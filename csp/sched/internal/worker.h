@@ -150,6 +150,7 @@ class Worker : public Switch {
   // watch.cc: idle.
   Runnable FindWork();
   Runnable Watch();
+  Runnable Found(Runnable work, std::int64_t now, int naps);
   bool Sleep(bool all_idle);
   void Nap(int fruitless);
   bool Quiet(std::int64_t until);
@@ -182,6 +183,7 @@ class Worker : public Switch {
   RecordCache records_;
   Random random_;
   std::unique_ptr<Sighting[]> sightings_;
+  std::int64_t looked_at_ = 0;      // when `sightings_` are from, while it runs what it found
   std::int64_t found_work_at_ = 0;  // when it last watched with success
   int naps_ = 0;                    // how many it took
   std::int64_t last_glance_ = 0;
