@@ -49,6 +49,7 @@ void RunOnBoostFiber(int workers, const std::function<void()>& task) {
 }
 
 constexpr const char* kNoSelect = "no select";
+constexpr const char* kNoCancellation = "no cancellation";
 
 constexpr Implementation kJobs[] = {
     {"spawn", Spawn},
@@ -66,6 +67,9 @@ constexpr Implementation kJobs[] = {
     {"sieve", Sieve},
     {"skynet", Skynet},
     {"mutex", Mutex},
+    {"scope", nullptr, kNoCancellation},
+    {"canceltree", nullptr, kNoCancellation},
+    {"cancelscope", nullptr, kNoCancellation},
     {"parked", Parked},
     {"sleepers", Sleepers},
     {"wakelatency", WakeLatency},

@@ -33,6 +33,11 @@ Result SelectTimeout(int64_t n);
 Result Sleepers(int64_t n);
 Result WakeLatency(int64_t n);
 
+// scopes.cc
+Result Scope(int64_t n);
+Result CancelTree(int64_t n);
+Result CancelScope(int64_t n);
+
 // memory.cc, mutex.cc, cpu.cc
 Result Parked(int64_t n);
 Result Mutex(int64_t n);
