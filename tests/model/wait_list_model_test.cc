@@ -7,16 +7,10 @@
 
 #include "csp/base/spinlock.h"
 #include "csp/select/wait_list.h"
-#include "csp/testing/model.h"
-#include "gtest/gtest.h"
-#include "tests/model/model_parker.h"
+#include "tests/model/model_fixture.h"
 
 namespace csp::internal {
 namespace {
-
-using csp::testing::Model;
-using csp::testing::ModelPlain;
-using csp::testing::ModelRun;
 
 constexpr ParkReason kReason{"Wait", "model"};
 
@@ -108,16 +102,8 @@ int AwaitToken(ModelParker& self, std::array<Tokens, n>& objects) {
   }
 }
 
-class WaitListModelTest : public ::testing::TestWithParam<Model::Memory> {
- protected:
-  template <class Body>
-  static void Explore(int max_preemptions, Body body) {
-    const Model model({.memory = GetParam(), .max_preemptions = max_preemptions});
-    const Model::Result result = model.Explore(body);
-    EXPECT_TRUE(result.ok) << result;
-    EXPECT_GT(result.executions, 1u);
-  }
-};
+using WaitListModelTest = ModelTest;
+CSP_INSTANTIATE_MODEL(WaitListModelTest);
 
 // Two objects give a token each to one who wants any: it takes one, the other stays.
 TEST_P(WaitListModelTest, AWaiterOnTwoListsTakesOneToken) {
@@ -207,10 +193,6 @@ TEST_P(WaitListModelTest, CloseWakesAll) {
     second.CheckQuiet();
   });
 }
-
-INSTANTIATE_TEST_SUITE_P(Memory, WaitListModelTest,
-                         ::testing::Values(Model::Memory::kSequential,
-                                           Model::Memory::kStoreBuffers));
 
 }  // namespace
 }  // namespace csp::internal
