@@ -244,6 +244,14 @@ void Mutex::NoteOwner() { owner_.store(internal::Parker::Current(), std::memory_
 
 void Mutex::ForgetOwner() { owner_.store(nullptr, std::memory_order_relaxed); }
 
+void Mutex::CheckOwner() const {
+  const internal::Parker* self = internal::Parker::Current();
+  if (owner_.load(std::memory_order_relaxed) != self) {
+    internal::ThrowSyncError(
+        "Mutex::AssertHeld: the caller does not have the lock; lock it before the call");
+  }
+}
+
 #endif  // NDEBUG
 
 }  // namespace csp

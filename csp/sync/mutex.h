@@ -109,6 +109,10 @@ class ABSL_LOCKABLE Mutex {
     return try_lock_for(internal::LimitOf(deadline));
   }
 
+  // For a function or lambda that is called with the lock held: tells clang's analysis so. Debug
+  // builds throw SyncError if the calling fiber or thread does not have it.
+  void AssertHeld() const ABSL_ASSERT_EXCLUSIVE_LOCK() { CheckOwner(); }
+
   // The lock as an event of Select; its result is a std::unique_lock that has it. Losing leaves no
   // place in the queue. Throws Cancelled.
   [[nodiscard]] LockEvent OnLock();
@@ -138,9 +142,11 @@ class ABSL_LOCKABLE Mutex {
 #ifdef NDEBUG
   void NoteOwner() {}
   void ForgetOwner() {}
+  void CheckOwner() const {}
 #else
   void NoteOwner();
   void ForgetOwner();
+  void CheckOwner() const;
 #endif
 
   internal::Atomic<std::uint32_t> word_{0};

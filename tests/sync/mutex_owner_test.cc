@@ -5,6 +5,7 @@
 #include <thread>
 #include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "csp/csp.h"
 #include "gtest/gtest.h"
 #include "tests/support/fixture.h"
@@ -56,6 +57,34 @@ TEST(MutexOwnerTest, IsNotTakenForTheThreadBefore) {
   over.notify_all();
   for (std::thread& thread : others) thread.join();
   EXPECT_EQ(mistaken, 0);
+}
+
+// The predicate is called with the mutex held, which clang's analysis cannot know.
+TEST(MutexOwnerTest, AssertHeldIsForWhatIsCalledWithTheLockHeld) {
+  struct Guarded {
+    Mutex mu;
+    bool ready ABSL_GUARDED_BY(mu) = false;
+  };
+  Guarded guarded;
+  CondVar changed;
+  Task<void> other = Go([&] {
+    const MutexLock lock(guarded.mu);
+    guarded.ready = true;
+    changed.NotifyOne();
+  });
+  {
+    const MutexLock lock(guarded.mu);
+    changed.Wait(guarded.mu, [&] {
+      guarded.mu.AssertHeld();
+      return guarded.ready;
+    });
+  }
+  other.Join();
+#ifndef NDEBUG
+  EXPECT_THROW(guarded.mu.AssertHeld(), SyncError);
+  const MutexLock lock(guarded.mu);
+  Go([&] { EXPECT_THROW(guarded.mu.AssertHeld(), SyncError); }).Join();
+#endif
 }
 
 }  // namespace
