@@ -8,10 +8,37 @@ import re
 import socket
 import subprocess
 import sys
+import time
 import unittest
 
 CLIENT = os.path.abspath(sys.argv.pop())
 SERVER = os.path.abspath(sys.argv.pop())
+
+
+def status(pid, field):
+    """A number of /proc/PID/status."""
+    with open("/proc/%d/status" % pid) as f:
+        return next(int(line.split()[1]) for line in f if line.startswith(field + ":"))
+
+
+def cpu_ticks(pid):
+    with open("/proc/%d/stat" % pid) as f:
+        fields = f.read().rsplit(")", 1)[1].split()
+    return int(fields[11]) + int(fields[12])
+
+
+def connect(address):
+    host, port = address.rsplit(":", 1)
+    conn = socket.create_connection((host, int(port)), timeout=60)
+    conn.settimeout(60)
+    return conn
+
+
+def talk(conn):
+    conn.sendall(b"x" * 100)
+    rest = 100
+    while rest > 0:
+        rest -= len(conn.recv(rest))
 
 
 def run(*arguments):
@@ -24,6 +51,7 @@ class EchoTest(unittest.TestCase):
     def serve(self, *arguments):
         """Starts a server; returns its address."""
         server = subprocess.Popen([SERVER, "-a", "127.0.0.1:0", *arguments], stdout=subprocess.PIPE, text=True)
+        self.server = server.pid
         self.addCleanup(server.stdout.close)
         self.addCleanup(server.wait)
         self.addCleanup(server.kill)
@@ -49,10 +77,9 @@ class EchoTest(unittest.TestCase):
             self.assertEqual(latencies, sorted(latencies))
 
     def test_what_others_send_comes_back(self):
-        host, port = self.serve().rsplit(":", 1)
+        address = self.serve()
         message = bytes(range(256)) * 10000
-        with socket.create_connection((host, int(port)), timeout=60) as conn:
-            conn.settimeout(60)
+        with connect(address) as conn:
             got = b""
             for begin in range(0, len(message), 100000):
                 conn.sendall(message[begin:begin + 100000])
@@ -61,6 +88,45 @@ class EchoTest(unittest.TestCase):
             self.assertEqual(got, message)
             conn.shutdown(socket.SHUT_WR)
             self.assertEqual(conn.recv(1), b"")
+
+    def test_idle_connections_cost_little(self):
+        address = self.serve("-t", "2")
+        count = 500
+
+        def open_many():
+            connections = [connect(address) for _ in range(count)]
+            for conn in connections:
+                self.addCleanup(conn.close)
+                talk(conn)
+
+        open_many()  # whatever is allocated in blocks has been by then
+        before = status(self.server, "VmRSS")
+        open_many()
+        self.assertLess((status(self.server, "VmRSS") - before) / count, 12, "KiB a connection")
+        ticks = cpu_ticks(self.server)
+        time.sleep(1)
+        self.assertLessEqual(cpu_ticks(self.server) - ticks, 2)
+
+    def test_connections_that_end_leave_nothing(self):
+        address = self.serve("-t", "2")
+
+        def come_and_go(count):
+            for i in range(count):
+                with connect(address) as conn:
+                    if i % 2:
+                        talk(conn)
+            # The last ones are seen to end before the server answers a new one.
+            descriptors = "/proc/%d/fd" % self.server
+            with connect(address) as conn:
+                while True:
+                    talk(conn)
+                    if len(os.listdir(descriptors)) < 20:
+                        return len(os.listdir(descriptors)), status(self.server, "VmRSS")
+
+        descriptors, memory = come_and_go(4000)
+        again, more_memory = come_and_go(8000)
+        self.assertEqual(again, descriptors)
+        self.assertLess(more_memory - memory, 2000, "KiB")
 
     def test_errors_are_said(self):
         with socket.socket() as taken:

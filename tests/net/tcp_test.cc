@@ -6,6 +6,7 @@
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <optional>
 #include <string>
 #include <thread>
@@ -409,6 +410,27 @@ TEST_P(TcpTest, BothDirectionsAtOnce) {
 }
 
 // --- Options and handles
+
+// L6
+TEST_P(TcpTest, NothingIsInheritedByAnotherProgram) {
+  Here([] {
+    const auto inherited = [] {
+      std::FILE* list = popen("ls /proc/self/fd", "r");
+      std::string text;
+      for (int c; (c = std::getc(list)) != EOF;) text += static_cast<char>(c);
+      pclose(list);
+      return text;
+    };
+    const std::string before = inherited();
+    TcpListener listener = ListenHere();
+    Connection conn(listener);
+    Task<std::string> reader = Go([&] { return ReadSome(conn.client); });
+    AwaitWaiters(1);
+    EXPECT_EQ(inherited(), before);
+    conn.client.Close();
+    (void)reader.Join();
+  });
+}
 
 TEST_P(TcpTest, OptionsReachTheSocket) {
   Here([] {

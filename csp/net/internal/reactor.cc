@@ -108,7 +108,10 @@ class Reactor::WaitHandler {
   allocator_type get_allocator() const noexcept { return allocator_type(*slot_); }
 
   void operator()(const error_code&) {
-    reactor_->state_.store(kReturning, std::memory_order_seq_cst);
+    // The poller is on its way out: whoever is woken below need not break it.
+    if (reactor_->state_.load(std::memory_order_relaxed) != kReturning) {
+      reactor_->state_.store(kReturning, std::memory_order_seq_cst);
+    }
     reactor_->waits_.fetch_sub(1, std::memory_order_relaxed);
     client_->Ready(direction_);
   }

@@ -15,11 +15,16 @@
 //     a reference. No memory is allocated for a wait.
 //  4. A registration ends before its descriptor is closed, so a number that is used again meets no
 //     old event. What is on its way by then ends its own waits, and no others.
-//  5. `state_` says what Break must do; see there. Only Break moves it from kWaiting or kNapping,
-//     and only the poller's own thread from the others.
+//  5. `state_` says what Break must do; see there. Break moves it from kOut, kWaiting and kNapping;
+//     everything else, and always back to kOut, the thread that polls. The context is made ready to
+//     run before the state is kWaiting, so no stop is lost on the way; one that comes too late ends
+//     a later Poll for no reason.
 //
 // Why a wait costs a system call: Asio forgets a wait that has ended, and starts the next one by
-// epoll_ctl. The alternative, an operation that stays for ever, needs Asio's insides.
+// epoll_ctl. That it looks anew is what lets a reader skip the call that would say EAGAIN after a
+// short read. An operation that stays in Asio for ever (there are only its insides to make one of)
+// would save the epoll_ctl, but then, since Asio does not ask the kernel for EPOLLRDHUP, each reader
+// would have to make that call.
 //
 // Thread rules: all members from any thread; Poll from one at a time.
 #ifndef CSP_NET_INTERNAL_REACTOR_H_
@@ -30,6 +35,7 @@
 #include <memory>
 
 #include "csp/base/atomic.h"
+#include "csp/base/cache_line.h"
 #include "csp/net/internal/counted.h"
 #include "csp/sched/poller.h"
 
@@ -81,11 +87,12 @@ class Reactor final : public Poller, public std::enable_shared_from_this<Reactor
   void RunOrphan();
 
   const std::unique_ptr<Asio> asio_;
-  SleepPoller nap_;
-  Atomic<std::uint32_t> state_{kOut};
-  Atomic<std::int64_t> waits_{0};  // that have been started and have not ended
   Atomic<bool> orphaned_{false};
+  // Written all the time, by whoever polls and by whoever waits; what is above is read by all.
+  alignas(kCacheLine) SleepPoller nap_;
+  Atomic<std::uint32_t> state_{kOut};
   std::int64_t timer_until_ = INT64_MIN;  // when the timer fires, on csp's time line; the poller's
+  alignas(kCacheLine) Atomic<std::int64_t> waits_{0};  // that have been started and have not ended
 };
 
 // A descriptor's place in a reactor.

@@ -1,0 +1,100 @@
+// Waiting for a descriptor allocates nothing: counted, over reads, writes, deadlines and selects.
+#include <atomic>
+#include <cstdlib>
+#include <new>
+#include <optional>
+
+#include "csp/csp.h"
+#include "tests/net/net_test.h"
+#include "tests/support/scale.h"
+
+namespace {
+
+std::atomic<long> allocations{0};
+
+void* Allocate(std::size_t size, std::size_t alignment) {
+  allocations.fetch_add(1, std::memory_order_relaxed);
+  size = (size + alignment - 1) / alignment * alignment;
+  if (void* memory = std::aligned_alloc(alignment, size > 0 ? size : alignment)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+// All the forms that the library's defaults do not forward to these.
+void* operator new(std::size_t size) { return Allocate(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
+void* operator new(std::size_t size, std::align_val_t alignment) {
+  return Allocate(size, static_cast<std::size_t>(alignment));
+}
+void operator delete(void* memory) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
+void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
+
+namespace csp {
+namespace {
+
+using net::Bytes;
+
+// What the runtime allocates once: its threads as they begin, the heap of timers when it doubles.
+constexpr long kOnce = 40;
+
+using AllocTest = NetTest;
+CSP_INSTANTIATE(AllocTest);
+
+// A message goes there and back by `there` and `back`, again and again.
+template <class Wait>
+void ExpectNoAllocations(Wait wait) {
+  const int rounds = Rounds(2'000);
+  Pipe there;
+  Pipe back;
+  Task<void> partner = Go([&] {
+    char buffer[8];
+    for (int i = 0; i < 2 * rounds; ++i) {
+      wait(there.in, buffer);
+      ASSERT_TRUE(back.out.WriteAll(Bytes(buffer, 8)).ok());
+    }
+  });
+  char buffer[8] = {};
+  long before = 0;
+  for (int i = 0; i < 2 * rounds; ++i) {
+    if (i == rounds) before = allocations;
+    ASSERT_TRUE(there.out.WriteAll(Bytes(buffer, 8)).ok());
+    wait(back.in, buffer);
+  }
+  EXPECT_LE(allocations - before, kOnce) << "in " << rounds << " rounds";
+  partner.Join();
+}
+
+TEST_P(AllocTest, Reading) {
+  Here([] {
+    ExpectNoAllocations(
+        [](net::Descriptor& in, char(&buffer)[8]) { ASSERT_EQ(in.Read(buffer).value(), 8u); });
+  });
+}
+
+TEST_P(AllocTest, ReadingWithADeadlineThatMoves) {
+  Here([] {
+    ExpectNoAllocations([](net::Descriptor& in, char(&buffer)[8]) {
+      in.SetReadDeadline(Now() + absl::Hours(1));
+      ASSERT_TRUE(in.ReadFull(buffer).ok());
+    });
+  });
+}
+
+TEST_P(AllocTest, Selecting) {
+  Here([] {
+    Chan<int> never = MakeChan<int>();
+    ExpectNoAllocations([&](net::Descriptor& in, char(&buffer)[8]) {
+      Select(
+          in.OnReadable() >> [] {}, never.OnRecv() >> [](std::optional<int>) {},
+          OnTimeout(absl::Hours(1)) >> [] {});
+      Select(
+          in.OnRead(buffer) >> [](absl::StatusOr<std::size_t> n) { ASSERT_EQ(*n, 8u); },
+          never.OnRecv() >> [](std::optional<int>) {});
+    });
+  });
+}
+
+}  // namespace
+}  // namespace csp
