@@ -345,7 +345,10 @@ void Runtime::Poll(std::int64_t until) {
 }
 
 void Runtime::PollNow(std::int64_t now) {
-  if (now - last_poll_.load(std::memory_order_relaxed) < kPollEveryNanos) return;
+  // (A clock that does not run says nothing about how long it was.)
+  if (now - last_poll_.load(std::memory_order_relaxed) < kPollEveryNanos && CurrentClock().Runs()) {
+    return;
+  }
   last_poll_.store(now, std::memory_order_relaxed);
   poll_turn_.Look(poller_);
 }
