@@ -229,7 +229,14 @@ TEST(ReactorDeathTest, WithNobodyWaitingForOneItIs) {
 TEST(ReactorLifeTest, ADescriptorOutlivesTheRuntimeThatHasRegisteredIt) {
   const Watchdog watchdog;
   Pipe pipe;
+  const auto lowest_free = [] {
+    const int fd = dup(0);
+    close(fd);
+    return fd;
+  };
+  int after_first = 0;
   for (int i = 0; i < 20; ++i) {
+    if (i == 1) after_first = lowest_free();
     csp::Run(
         [&] {
           Task<std::string> reader = Go([&] { return ReadSome(pipe.in); });
@@ -241,6 +248,7 @@ TEST(ReactorLifeTest, ADescriptorOutlivesTheRuntimeThatHasRegisteredIt) {
         },
         {.workers = 1 + i % 3});
   }
+  EXPECT_EQ(lowest_free(), after_first);  // one reactor at most is kept
 }
 
 // A plain thread waits by the reactor of a runtime that ends; then by the default runtime's.

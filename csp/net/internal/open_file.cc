@@ -17,7 +17,8 @@ bool OpenFile::Enter() {
   std::uint32_t users = users_.load(std::memory_order_relaxed);
   do {
     if ((users & kClosed) != 0) return false;
-  } while (!users_.compare_exchange_weak(users, users + 1, std::memory_order_acquire,
+    // (seq_cst: see DropOrphans.)
+  } while (!users_.compare_exchange_weak(users, users + 1, std::memory_order_seq_cst,
                                          std::memory_order_relaxed));
   return true;
 }
@@ -150,13 +151,14 @@ void OpenFile::StartWait(Direction direction) {
 }
 
 Reactor::Registration* OpenFile::Registered(int& error) {
-  Reactor::Registration* registration = registration_.load(std::memory_order_acquire);
+  Reactor::Registration* registration = registration_.load(std::memory_order_seq_cst);
   if (registration != nullptr && !registration->orphaned()) [[likely]] {
     return registration;
   }
   const std::lock_guard lock(register_mu_);
   registration = registration_.load(std::memory_order_relaxed);
   if (registration != nullptr && !registration->orphaned()) return registration;
+  if (registration != nullptr) DropOrphans();
   std::shared_ptr<Reactor> reactor = Reactor::OfCurrentRuntime(error);
   if (reactor == nullptr) return nullptr;
   auto made = std::make_unique<Reactor::Registration>(std::move(reactor), fd_, *this, error);
@@ -164,6 +166,16 @@ Reactor::Registration* OpenFile::Registered(int& error) {
   registrations_.push_back(std::move(made));
   registration_.store(registrations_.back().get(), std::memory_order_release);
   return registrations_.back().get();
+}
+
+// By the caller of Registered. Whoever enters after the pointer is gone finds none; if nobody has
+// entered before, nobody is about to use an old one. (Else they stay, with their reactors, until the
+// next time.)
+void OpenFile::DropOrphans() {
+  registration_.store(nullptr, std::memory_order_seq_cst);
+  if (users_.load(std::memory_order_seq_cst) != 1) return;
+  for (const auto& registration : registrations_) registration->Deregister();
+  registrations_.clear();
 }
 
 int OpenFile::TakeFailure(Direction direction) {

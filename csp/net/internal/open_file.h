@@ -112,6 +112,7 @@ class OpenFile final : public ReactorClient {
   const OneSide& Side(Direction direction) const { return sides_[static_cast<int>(direction)]; }
   void StartWait(Direction direction);
   Reactor::Registration* Registered(int& error);
+  void DropOrphans();
   void WakeAll(Direction direction);
   static WaitList& List(OneSide& side, Role role) {
     return role == Role::kTaker ? side.takers : side.watchers;
@@ -127,7 +128,7 @@ class OpenFile final : public ReactorClient {
   OneSide sides_[2];
   Atomic<Reactor::Registration*> registration_{nullptr};  // the last of those below
   std::mutex register_mu_;                                // held by whoever adds one
-  // More than one if a runtime has ended: what is on its way in an old one still is in its memory.
+  // More than one if a runtime has ended while several used it.
   std::vector<std::unique_ptr<Reactor::Registration>> registrations_;
 };
 
