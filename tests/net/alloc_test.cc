@@ -1,43 +1,16 @@
 // Waiting for a descriptor allocates nothing: counted, over reads, writes, deadlines and selects.
-#include <atomic>
-#include <cstdlib>
-#include <new>
+#include <cstddef>
 #include <optional>
 
 #include "csp/csp.h"
 #include "tests/net/net_test.h"
+#include "tests/support/allocations.h"
 #include "tests/support/scale.h"
-
-namespace {
-
-std::atomic<long> allocations{0};
-
-void* Allocate(std::size_t size, std::size_t alignment) {
-  allocations.fetch_add(1, std::memory_order_relaxed);
-  size = (size + alignment - 1) / alignment * alignment;
-  if (void* memory = std::aligned_alloc(alignment, size > 0 ? size : alignment)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-// All the forms that the library's defaults do not forward to these.
-void* operator new(std::size_t size) { return Allocate(size, __STDCPP_DEFAULT_NEW_ALIGNMENT__); }
-void* operator new(std::size_t size, std::align_val_t alignment) {
-  return Allocate(size, static_cast<std::size_t>(alignment));
-}
-void operator delete(void* memory) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::align_val_t) noexcept { std::free(memory); }
-void operator delete(void* memory, std::size_t, std::align_val_t) noexcept { std::free(memory); }
 
 namespace csp {
 namespace {
 
 using net::Bytes;
-
-// What the runtime allocates once: its threads as they begin, the heap of timers when it doubles.
-constexpr long kOnce = 40;
 
 using AllocTest = NetTest;
 CSP_INSTANTIATE(AllocTest);
@@ -58,11 +31,11 @@ void ExpectNoAllocations(Wait wait) {
   char buffer[8] = {};
   long before = 0;
   for (int i = 0; i < 2 * rounds; ++i) {
-    if (i == rounds) before = allocations;
+    if (i == rounds) before = Allocations();
     ASSERT_TRUE(there.out.WriteAll(Bytes(buffer, 8)).ok());
     wait(back.in, buffer);
   }
-  EXPECT_LE(allocations - before, kOnce) << "in " << rounds << " rounds";
+  EXPECT_LE(Allocations() - before, kAllocatedOnce) << "in " << rounds << " rounds";
   partner.Join();
 }
 

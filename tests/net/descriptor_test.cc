@@ -164,6 +164,20 @@ TEST_P(DescriptorTest, WhatIsNeverWaitedForIsRefused) {
   });
 }
 
+// Asio knows a number once. (The test gives one of the two back, or it would be closed twice.)
+TEST_P(DescriptorTest, TwoObjectsForOneDescriptorAreAnError) {
+  Here([] {
+    Pipe pipe;
+    Task<std::string> reader = Go([&] { return ReadSome(pipe.in); });
+    AwaitWaiters(1);
+    Descriptor same = *Descriptor::Adopt(pipe.in.native_handle());
+    EXPECT_EQ(ReadSome(same), "!Descriptor::Read: File exists");
+    EXPECT_TRUE(same.Release().ok());
+    EXPECT_TRUE(pipe.out.WriteAll("x").ok());
+    EXPECT_EQ(reader.Join(), "x");
+  });
+}
+
 TEST_P(DescriptorTest, OfAnEmptyOneEveryCallThrows) {
   Here([] {
     Descriptor none;
