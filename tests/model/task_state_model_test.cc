@@ -21,7 +21,7 @@ void ReportPanic(Runtime*, std::uint64_t, const char*, const void*, std::excepti
   ++panics;
 }
 void* AllocateRecord(std::size_t bytes) { return ::operator new(bytes); }
-void ReleaseRecord(void* record, std::size_t bytes) noexcept { ::operator delete(record, bytes); }
+void ReleaseRecord(void* record, std::size_t /*bytes*/) noexcept { ::operator delete(record); }
 void DestroyLocals(void*&) { std::abort(); }
 void DropInheritedLocals(void*) {}
 void DestroyPoolThreadLocals() {}
