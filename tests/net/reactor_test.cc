@@ -2,10 +2,12 @@
 // may wake it, it costs nothing when nothing happens, and it is looked at when all are busy.
 #include "csp/net/internal/reactor.h"
 
+#include <errno.h>
 #include <sys/resource.h>
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <random>
@@ -14,6 +16,7 @@
 #include <vector>
 
 #include "csp/csp.h"
+#include "csp/net/io_status.h"
 #include "tests/net/net_test.h"
 #include "tests/support/scale.h"
 
@@ -273,6 +276,27 @@ TEST(ReactorLifeTest, WhoStillWaitsWhenARuntimeEndsGoesOnElsewhere) {
     reader.join();
     EXPECT_EQ(got, "x");
   }
+}
+
+// A reactor takes three descriptors.
+TEST(ReactorLifeTest, AWaitThatCannotBeBegunIsAnError) {
+  csp::Run(
+      [] {
+        Pipe pipe;
+        rlimit limit{};
+        ASSERT_EQ(getrlimit(RLIMIT_NOFILE, &limit), 0);
+        const rlimit none{3, limit.rlim_max};
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &none), 0);
+        char buffer[8];
+        const absl::StatusOr<std::size_t> refused = pipe.in.Read(buffer);
+        ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
+        EXPECT_EQ(net::ErrnoOf(refused.status()), EMFILE) << refused.status();
+        Task<std::string> reader = Go([&] { return ReadSome(pipe.in); });
+        AwaitWaiters(1);
+        EXPECT_TRUE(pipe.out.WriteAll("x").ok());
+        EXPECT_EQ(reader.Join(), "x");
+      },
+      {.workers = 2});
 }
 
 TEST(ReactorLifeTest, TwoRuntimesTalkThroughPipes) {

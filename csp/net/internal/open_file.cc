@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 
+#include <exception>
 #include <utility>
 
 #include "csp/net/internal/system.h"
@@ -135,11 +136,15 @@ void OpenFile::SetDeadline(Direction direction, std::int64_t deadline) {
 
 // --- The reactor.
 
-void OpenFile::StartWait(Direction direction) {
+void OpenFile::StartWait(Direction direction) noexcept {
   int error = 0;
-  if (Reactor::Registration* registration = Registered(error)) {
-    registration->Wait(direction);
-    return;
+  try {
+    if (Reactor::Registration* registration = Registered(error)) {
+      registration->Wait(direction);
+      return;
+    }
+  } catch (const std::exception&) {
+    error = ENOMEM;
   }
   OneSide& side = Side(direction);
   side.failure.store(error, std::memory_order_release);

@@ -110,7 +110,7 @@ class OpenFile final : public ReactorClient {
 
   OneSide& Side(Direction direction) { return sides_[static_cast<int>(direction)]; }
   const OneSide& Side(Direction direction) const { return sides_[static_cast<int>(direction)]; }
-  void StartWait(Direction direction);
+  void StartWait(Direction direction) noexcept;
   Reactor::Registration* Registered(int& error);
   void DropOrphans();
   void WakeAll(Direction direction);
