@@ -4,7 +4,8 @@
 // Each call returns what the system returned, or the error's number negated: errno is a
 // thread-local, and is read in the function that made the call, which never suspends.
 //
-// Lifetime: a replacement is installed before what it is to see begins, and outlives it.
+// Lifetime: a replacement is installed before what it is to see begins, and outlives it (also a
+// lookup that nobody waits for any more).
 #ifndef CSP_NET_INTERNAL_SYSTEM_H_
 #define CSP_NET_INTERNAL_SYSTEM_H_
 
