@@ -73,7 +73,9 @@ void BlockingPool::ThreadMain(std::thread* self) {
   for (;;) {
     ++idle_;
     StartMissing();
-    work_.wait_for(lock, kIdleLife, [this] { return !jobs_.empty() || closing_; });
+    do {
+      work_.wait_for(lock, kIdleLife, [this] { return !jobs_.empty() || closing_; });
+    } while (jobs_.empty() && !closing_ && staying_);
     --idle_;
     Job* job = jobs_.PopFront();
     if (job == nullptr) break;  // idle for long, or closing
@@ -95,6 +97,7 @@ void BlockingPool::JoinEnded() {
   std::thread ended;
   {
     const std::lock_guard lock(mu_);
+    staying_ = true;
     ended = std::move(last_ended_);
   }
   if (ended.joinable()) ended.join();

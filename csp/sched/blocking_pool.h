@@ -54,8 +54,8 @@ class BlockingPool {
 
   static constexpr std::size_t kMaxThreads = 256;
 
-  // Waits for the threads that have ended. For TSan, which at the process's end takes one that
-  // nobody has joined for a leak, and a pool may never be destroyed.
+  // Waits for the threads that have ended; from now on idle ones stay. For TSan, which at the
+  // process's end takes one that nobody has joined for a leak, and a pool may never be destroyed.
   void JoinEnded();
 
  private:
@@ -73,6 +73,7 @@ class BlockingPool {
   std::size_t starting_ = 0;  // of them, those that have not looked for a job yet
   std::size_t idle_ = 0;      // of them, those that look or wait for one
   bool closing_ = false;
+  bool staying_ = false;
   std::thread last_ended_;
 };
 
