@@ -2,11 +2,7 @@
 
 #include "csp/chan/broadcast.h"
 
-#include <algorithm>
-#include <atomic>
 #include <cstdint>
-#include <functional>
-#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -17,6 +13,7 @@
 
 #include "csp/csp.h"
 #include "gtest/gtest.h"
+#include "tests/chan/next.h"
 #include "tests/support/fixture.h"
 #include "tests/support/scale.h"
 
@@ -27,15 +24,6 @@ using BroadcastTest = RuntimeTest;
 CSP_INSTANTIATE(BroadcastTest);
 
 using Got = std::optional<Delivery<int>>;
-
-// What `reader` has now; the test fails if that is nothing.
-template <class T>
-Delivery<T> Next(BroadcastReader<T>& reader) {
-  std::optional<Delivery<T>> got;
-  EXPECT_TRUE(reader.TryRecv(got));
-  if (!got) throw std::logic_error("there is no value");
-  return *std::move(got);
-}
 
 void ExpectNext(BroadcastReader<int>& reader, int value, std::uint64_t missed = 0) {
   const Delivery<int> got = Next(reader);
@@ -339,120 +327,6 @@ struct Recursive {
   BroadcastReader<Recursive> reader;
 };
 static_assert(std::is_copy_constructible_v<Recursive>);
-
-// --- Values.
-
-// Counts the living; copies may throw, and call a function of the test's.
-class Value {
- public:
-  explicit Value(int number) : number_(number) { ++live_; }
-  Value(const Value& other) : number_(other.number_) {
-    CallHook();
-    if (throw_on_copy) throw std::runtime_error("no copy");
-    ++live_;
-  }
-  Value(Value&& other) noexcept : number_(std::exchange(other.number_, -1)) { ++live_; }
-  Value& operator=(const Value&) = delete;
-  ~Value() {
-    if (number_ >= 0) CallHook();
-    --live_;
-  }
-
-  int number() const { return number_; }
-  static int live() { return live_.load(); }
-
-  static inline bool throw_on_copy = false;
-  static inline std::function<void()> hook;
-
- private:
-  static void CallHook() {
-    if (!hook) return;
-    const std::function<void()> call = std::exchange(hook, nullptr);  // not within itself
-    call();
-    hook = call;
-  }
-
-  static inline std::atomic<int> live_{0};
-  int number_;
-};
-
-TEST_P(BroadcastTest, AnOverwrittenValueIsDestroyed) {
-  Here([] {
-    {
-      auto ch = MakeBroadcast<Value>(3);
-      for (int i = 0; i < 10; ++i) {
-        ch.Send(Value(i));
-        EXPECT_EQ(Value::live(), std::min(i + 1, 3));
-      }
-      BroadcastReader<Value> reader = ch.Subscribe();
-      ch.Close();
-      ch = {};
-      EXPECT_EQ(Value::live(), 3);  // the reader keeps the channel
-    }
-    EXPECT_EQ(Value::live(), 0);
-  });
-}
-
-TEST_P(BroadcastTest, AValueWhoseCopyThrowsIsStillToBeHad) {
-  Here([] {
-    const auto ch = MakeBroadcast<Value>(1);
-    BroadcastReader<Value> reader = ch.Subscribe();
-    ch.Send(Value(0));
-    ch.Send(Value(1));
-    Value::throw_on_copy = true;
-    std::optional<Delivery<Value>> got;
-    EXPECT_THROW(reader.Recv(), std::runtime_error);
-    EXPECT_THROW((void)reader.TryRecv(got), std::runtime_error);
-    EXPECT_THROW((void)reader.RecvFor(absl::Hours(1), got), std::runtime_error);
-    EXPECT_THROW(Select(reader.OnRecv()), std::runtime_error);
-    const Value lvalue(2);
-    EXPECT_THROW(ch.Send(lvalue), std::runtime_error);
-    Value::throw_on_copy = false;
-    EXPECT_TRUE(reader.TryRecv(got));
-    EXPECT_EQ(got->value.number(), 1);
-    EXPECT_EQ(got->missed, 1u);
-  });
-  EXPECT_EQ(Value::live(), 0);
-}
-
-// Copies and destructors use the very channel: nothing is locked then.
-TEST_P(BroadcastTest, CopiesAndDestructorsMayUseTheChannel) {
-  Here([] {
-    const auto ch = MakeBroadcast<Value>(1);
-    BroadcastReader<Value> reader = ch.Subscribe();
-    ch.Send(Value(0));
-    int calls = 0;
-    Value::hook = [&] {
-      ch.Send(Value(++calls));
-      std::optional<Delivery<Value>> got;
-      BroadcastReader<Value> other = reader;
-      EXPECT_TRUE(other.TryRecv(got));
-    };
-    ch.Send(Value(100));  // overwrites, and so destroys, 0
-    EXPECT_EQ(calls, 1);
-    {
-      // While it is copied the value is overwritten, and destroyed after the copy.
-      const std::optional<Delivery<Value>> got = reader.Recv();
-      EXPECT_EQ(got->value.number(), 1);
-      EXPECT_GE(calls, 2);
-      Value::hook = nullptr;
-    }
-    const int sent = calls;
-    EXPECT_EQ(Next(reader).value.number(), sent);
-  });
-  EXPECT_EQ(Value::live(), 0);
-}
-
-TEST_P(BroadcastTest, SharedValuesAreNotCopied) {
-  Here([] {
-    using Shared = std::shared_ptr<const std::unique_ptr<int>>;  // of what cannot be copied
-    const auto ch = MakeBroadcast<Shared>(1);
-    BroadcastReader<Shared> a = ch.Subscribe();
-    BroadcastReader<Shared> b = ch.Subscribe();
-    ch.Send(std::make_shared<const std::unique_ptr<int>>(std::make_unique<int>(1)));
-    EXPECT_EQ(Next(a).value, Next(b).value);
-  });
-}
 
 // --- Waiting, and giving up.
 
