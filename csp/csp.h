@@ -18,6 +18,7 @@
 #include "csp/net/resolve.h"             // IWYU pragma: export
 #include "csp/net/tcp_listener.h"        // IWYU pragma: export
 #include "csp/net/tcp_stream.h"          // IWYU pragma: export
+#include "csp/net/udp_socket.h"          // IWYU pragma: export
 #include "csp/sched/dump.h"              // IWYU pragma: export
 #include "csp/select/block.h"            // IWYU pragma: export
 #include "csp/select/case.h"             // IWYU pragma: export

@@ -5,14 +5,13 @@
 #include <sys/socket.h>
 
 #include <algorithm>
-#include <vector>
 
 #include "csp/net/internal/io_case.h"
 #include "csp/net/internal/io_error.h"
+#include "csp/net/internal/local_address.h"
 #include "csp/net/internal/socket.h"
 #include "csp/net/internal/system.h"
 #include "csp/net/io_status.h"
-#include "csp/net/resolve.h"
 #include "csp/time/time.h"
 
 namespace csp::net {
@@ -67,17 +66,8 @@ absl::Status SetUp(OpenFile& file, const Endpoint& endpoint, const ListenOptions
 
 absl::StatusOr<TcpListener> TcpListener::Listen(std::string_view host_port,
                                                 const ListenOptions& options) {
-  const absl::StatusOr<HostPort> parts = SplitHostPort(host_port);
-  if (!parts.ok()) return parts.status();
-  if (parts->host.empty()) {
-    absl::StatusOr<TcpListener> both = Listen(Endpoint(in6addr_any, parts->port), options);
-    const int error = ErrnoOf(both.status());
-    if (error != EAFNOSUPPORT && error != EADDRNOTAVAIL) return both;
-    return Listen(Endpoint(in_addr{}, parts->port), options);
-  }
-  const absl::StatusOr<std::vector<Endpoint>> endpoints = Resolve(host_port);
-  if (!endpoints.ok()) return endpoints.status();
-  return Listen(endpoints->front(), options);
+  return internal::WithLocalAddress(
+      host_port, [&](const Endpoint& endpoint) { return Listen(endpoint, options); });
 }
 
 absl::StatusOr<TcpListener> TcpListener::Listen(const Endpoint& endpoint,
