@@ -19,6 +19,9 @@
 #include "csp/net/tcp_listener.h"        // IWYU pragma: export
 #include "csp/net/tcp_stream.h"          // IWYU pragma: export
 #include "csp/net/udp_socket.h"          // IWYU pragma: export
+#include "csp/net/unix_datagram.h"       // IWYU pragma: export
+#include "csp/net/unix_listener.h"       // IWYU pragma: export
+#include "csp/net/unix_stream.h"         // IWYU pragma: export
 #include "csp/sched/dump.h"              // IWYU pragma: export
 #include "csp/select/block.h"            // IWYU pragma: export
 #include "csp/select/case.h"             // IWYU pragma: export

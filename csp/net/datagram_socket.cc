@@ -1,14 +1,17 @@
 #include "csp/net/datagram_socket.h"
 
+#include <errno.h>
 #include <sys/socket.h>
 #include <sys/uio.h>
 
 #include <algorithm>
+#include <type_traits>
 
 #include "csp/net/endpoint.h"
 #include "csp/net/internal/io_case.h"
 #include "csp/net/internal/io_error.h"
 #include "csp/net/internal/system.h"
+#include "csp/net/unix_address.h"
 
 namespace csp::net {
 namespace {
@@ -42,15 +45,21 @@ ssize_t TryRecv(int fd, MutableBytes buffer, Received& received) {
   return size;
 }
 
-// No address: the peer's.
-ssize_t TrySend(int fd, Bytes datagram, const sockaddr* to, socklen_t to_size) {
+// No address: the peer's. The system says when a Unix socket's peer has room in its queue, but not
+// when another receiver has: waiting for that would be polling.
+template <class Address>
+ssize_t TrySend(int fd, Bytes datagram, const Address* to) {
   iovec part{const_cast<void*>(datagram.data()), datagram.size()};
   msghdr message{};
-  message.msg_name = const_cast<sockaddr*>(to);
-  message.msg_namelen = to_size;
+  if (to != nullptr) {
+    message.msg_name = const_cast<sockaddr*>(to->data());
+    message.msg_namelen = to->size();
+  }
   message.msg_iov = &part;
   message.msg_iovlen = 1;
-  return TheSystem().SendMsg(fd, &message, 0);
+  const ssize_t result = TheSystem().SendMsg(fd, &message, 0);
+  const bool waits_in_vain = std::is_same_v<Address, UnixAddress> && to != nullptr;
+  return result == -EAGAIN && waits_in_vain ? -ENOBUFS : result;
 }
 
 template <class Received>
@@ -62,11 +71,11 @@ absl::StatusOr<Received> DoRecv(OpenFile& file, const char* verb, MutableBytes b
   return received;
 }
 
-absl::Status DoSend(OpenFile& file, const char* verb, Bytes datagram, const sockaddr* to,
-                    socklen_t to_size) {
-  return internal::OkOrError(file.type(), verb,
-                             Perform(file, Direction::kWrite, kSend,
-                                     [&](int fd) { return TrySend(fd, datagram, to, to_size); }));
+template <class Address>
+absl::Status DoSend(OpenFile& file, const char* verb, Bytes datagram, const Address* to) {
+  return internal::OkOrError(
+      file.type(), verb,
+      Perform(file, Direction::kWrite, kSend, [&](int fd) { return TrySend(fd, datagram, to); }));
 }
 
 }  // namespace
@@ -85,12 +94,12 @@ absl::StatusOr<typename DatagramSocket<Address>::Received> DatagramSocket<Addres
 
 template <class Address>
 absl::Status DatagramSocket<Address>::SendTo(Bytes datagram, const Address& to) {
-  return DoSend(file("SendTo"), "SendTo", datagram, to.data(), to.size());
+  return DoSend(file("SendTo"), "SendTo", datagram, &to);
 }
 
 template <class Address>
 absl::Status DatagramSocket<Address>::Send(Bytes datagram) {
-  return DoSend(file("Send"), "Send", datagram, nullptr, 0);
+  return DoSend<Address>(file("Send"), "Send", datagram, nullptr);
 }
 
 // --- Events.
@@ -144,8 +153,7 @@ DatagramSocket<Address>::SendEvent::SendEvent(OpenFile& file, const char* verb, 
 
 template <class Address>
 ssize_t DatagramSocket<Address>::SendEvent::Try(int fd) {
-  return to_ ? TrySend(fd, datagram_, to_->data(), to_->size())
-             : TrySend(fd, datagram_, nullptr, 0);
+  return TrySend(fd, datagram_, to_ ? &*to_ : nullptr);
 }
 
 template <class Address>
@@ -154,5 +162,6 @@ typename DatagramSocket<Address>::SendEvent::Result DatagramSocket<Address>::Sen
 }
 
 template class DatagramSocket<Endpoint>;
+template class DatagramSocket<UnixAddress>;
 
 }  // namespace csp::net

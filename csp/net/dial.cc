@@ -30,9 +30,7 @@ struct Limits {
 };
 
 Limits LimitsOf(const DialOptions& options) {
-  const bool timed = options.timeout != absl::InfiniteDuration();
-  return {timed ? std::min(options.deadline, Now() + options.timeout) : options.deadline,
-          options.token, options.fallback_delay};
+  return {options.limit(), options.token, options.fallback_delay};
 }
 
 }  // namespace

@@ -1,45 +1,25 @@
 #include "csp/net/tcp_listener.h"
 
-#include <errno.h>
-#include <netinet/tcp.h>
+#include <netinet/in.h>
 #include <sys/socket.h>
 
-#include <algorithm>
+#include <utility>
 
 #include "csp/net/internal/io_case.h"
 #include "csp/net/internal/io_error.h"
 #include "csp/net/internal/local_address.h"
 #include "csp/net/internal/socket.h"
 #include "csp/net/internal/system.h"
-#include "csp/net/io_status.h"
-#include "csp/time/time.h"
 
 namespace csp::net {
 namespace {
 
-using internal::Direction;
 using internal::OpenFile;
 using internal::Ref;
 using internal::SetSocketOption;
 using internal::TheSystem;
 
 constexpr char kType[] = "TcpListener";
-constexpr ParkReason kAccept{"Accept", "net"};
-
-constexpr absl::Duration kFirstPause = absl::Milliseconds(5);
-constexpr absl::Duration kLongestPause = absl::Milliseconds(100);
-
-ssize_t TryAccept(int fd) {
-  for (;;) {
-    const int result = TheSystem().Accept(fd, nullptr, nullptr);
-    if (result >= 0 || !internal::IsOfOneConnection(-result)) return result;
-  }
-}
-
-// True for a lack of descriptors or memory, which others may give back.
-bool Passes(int error) {
-  return error == EMFILE || error == ENFILE || error == ENOBUFS || error == ENOMEM;
-}
 
 absl::Status SetUp(OpenFile& file, const Endpoint& endpoint, const ListenOptions& options) {
   absl::Status status =
@@ -61,8 +41,6 @@ absl::Status SetUp(OpenFile& file, const Endpoint& endpoint, const ListenOptions
 }
 
 }  // namespace
-
-// --- Making one.
 
 absl::StatusOr<TcpListener> TcpListener::Listen(std::string_view host_port,
                                                 const ListenOptions& options) {
@@ -90,58 +68,6 @@ absl::StatusOr<TcpListener> TcpListener::Adopt(int fd) {
 
 absl::StatusOr<Endpoint> TcpListener::local_endpoint() const {
   return internal::LocalEndpoint(file("local_endpoint"));
-}
-
-// --- Accepting.
-
-absl::StatusOr<TcpStream> TcpListener::Accept() {
-  OpenFile& f = file("Accept");
-  return Accepted(internal::Perform(f, Direction::kRead, kAccept, &TryAccept), "Accept");
-}
-
-absl::StatusOr<TcpStream> TcpListener::Accepted(ssize_t fd, const char* verb) {
-  if (fd < 0) return internal::IoError(kType, verb, fd);
-  TcpStream stream(
-      Ref<OpenFile>(new OpenFile(static_cast<int>(fd), OpenFile::Kind::kSocket, "TcpStream")));
-  (void)stream.SetNoDelay(true);
-  return stream;
-}
-
-TcpListener::AcceptEvent TcpListener::OnAccept() { return AcceptEvent(file("OnAccept")); }
-
-TcpListener::AcceptEvent::AcceptEvent(OpenFile& file)
-    : IoCase(file, Direction::kRead, kAccept, /*hopeless_first=*/false) {}
-
-ssize_t TcpListener::AcceptEvent::Try(int fd) { return TryAccept(fd); }
-
-TcpListener::AcceptEvent::Result TcpListener::AcceptEvent::Take() {
-  return Accepted(result(), "OnAccept");
-}
-
-// --- One after another.
-
-TcpListener::Iterator TcpListener::begin() {
-  status_ = absl::OkStatus();
-  return Iterator(*this);
-}
-
-TcpListener::Iterator& TcpListener::Iterator::operator++() {
-  absl::StatusOr<TcpStream> next = listener_->AcceptPatiently();
-  ended_ = !next.ok();
-  if (next.ok()) {
-    stream_ = *std::move(next);
-  } else if (!IsClosed(next.status())) {
-    listener_->status_ = next.status();
-  }
-  return *this;
-}
-
-absl::StatusOr<TcpStream> TcpListener::AcceptPatiently() {
-  for (absl::Duration pause = kFirstPause;; pause = std::min(2 * pause, kLongestPause)) {
-    absl::StatusOr<TcpStream> stream = Accept();
-    if (stream.ok() || !Passes(ErrnoOf(stream.status()))) return stream;
-    csp::SleepFor(pause);
-  }
 }
 
 }  // namespace csp::net

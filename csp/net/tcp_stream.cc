@@ -14,14 +14,10 @@ namespace {
 using internal::OpenFile;
 using internal::Ref;
 using internal::SetSocketOption;
+using internal::Shutdown;
 using internal::TheSystem;
 
 constexpr char kType[] = "TcpStream";
-
-absl::Status Shutdown(OpenFile& file, const char* verb, int how) {
-  return internal::OkOrError(
-      kType, verb, internal::AtOnce(file, [&](int fd) { return TheSystem().Shutdown(fd, how); }));
-}
 
 int WholeSeconds(absl::Duration duration) {
   const std::int64_t seconds = absl::ToInt64Seconds(duration);
@@ -37,6 +33,12 @@ absl::StatusOr<TcpStream> TcpStream::Adopt(int fd) {
       internal::AdoptSocket(fd, AF_INET, AF_INET6, SOCK_STREAM, kType);
   if (!file.ok()) return file.status();
   return TcpStream(*std::move(file));
+}
+
+TcpStream TcpStream::Accepted(int fd) {
+  TcpStream stream(Ref<OpenFile>(new OpenFile(fd, OpenFile::Kind::kSocket, kType)));
+  (void)stream.SetNoDelay(true);
+  return stream;
 }
 
 absl::Status TcpStream::CloseWrite() { return Shutdown(file("CloseWrite"), "CloseWrite", SHUT_WR); }

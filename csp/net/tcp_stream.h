@@ -18,21 +18,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "csp/cancel/cancel_token.h"
 #include "csp/net/byte_stream.h"
+#include "csp/net/dial_options.h"
 #include "csp/net/endpoint.h"
 
 namespace csp::net {
 
-struct DialOptions {
-  // Whichever comes first ends the attempt: a limit and a moment; both include the name's lookup.
-  absl::Duration timeout = absl::InfiniteDuration();
-  absl::Time deadline = absl::InfiniteFuture();
-  // As does this, beside what cancels the calling fiber.
-  CancelToken token = {};
-  // How long an address may take before the next one is tried beside it (RFC 8305).
-  absl::Duration fallback_delay = absl::Milliseconds(250);
-};
+template <class Stream>
+class Listener;
 
 class TcpStream final : public ByteStream {
  public:
@@ -72,10 +65,12 @@ class TcpStream final : public ByteStream {
   absl::StatusOr<Endpoint> peer_endpoint() const;
 
  private:
-  friend class TcpListener;
+  friend class Listener<TcpStream>;
   class Dialler;
   class Race;
   using ByteStream::ByteStream;
+
+  static TcpStream Accepted(int fd);
 };
 
 }  // namespace csp::net

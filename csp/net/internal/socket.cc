@@ -14,14 +14,17 @@
 namespace csp::internal {
 namespace {
 
-template <class Call>
-absl::StatusOr<net::Endpoint> EndpointOf(OpenFile& file, const char* verb, Call call) {
+// What `call` says, getsockname or getpeername.
+template <class Address>
+absl::StatusOr<Address> AddressOf(OpenFile& file, const char* verb,
+                                  int (System::*call)(int, sockaddr*, socklen_t*)) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
   auto* address = reinterpret_cast<sockaddr*>(&storage);
-  const ssize_t result = AtOnce(file, [&](int fd) { return call(fd, address, &size); });
+  const ssize_t result =
+      AtOnce(file, [&](int fd) { return (TheSystem().*call)(fd, address, &size); });
   if (result < 0) return IoError(file.type(), verb, result);
-  return net::Endpoint::From(address, size);
+  return Address::From(address, size);
 }
 
 int IntOption(int fd, int name) {
@@ -74,16 +77,37 @@ absl::Status SetSocketOption(OpenFile& file, const char* verb, int level, int na
                    }));
 }
 
+absl::Status Shutdown(OpenFile& file, const char* verb, int how) {
+  return OkOrError(file.type(), verb,
+                   AtOnce(file, [&](int fd) { return TheSystem().Shutdown(fd, how); }));
+}
+
 absl::StatusOr<net::Endpoint> LocalEndpoint(OpenFile& file) {
-  return EndpointOf(file, "local_endpoint", [](int fd, sockaddr* address, socklen_t* size) {
-    return TheSystem().LocalName(fd, address, size);
-  });
+  return AddressOf<net::Endpoint>(file, "local_endpoint", &System::LocalName);
 }
 
 absl::StatusOr<net::Endpoint> PeerEndpoint(OpenFile& file) {
-  return EndpointOf(file, "peer_endpoint", [](int fd, sockaddr* address, socklen_t* size) {
-    return TheSystem().PeerName(fd, address, size);
-  });
+  return AddressOf<net::Endpoint>(file, "peer_endpoint", &System::PeerName);
+}
+
+absl::StatusOr<net::UnixAddress> LocalUnixAddress(OpenFile& file) {
+  return AddressOf<net::UnixAddress>(file, "local_address", &System::LocalName);
+}
+
+absl::StatusOr<net::UnixAddress> PeerUnixAddress(OpenFile& file) {
+  return AddressOf<net::UnixAddress>(file, "peer_address", &System::PeerName);
+}
+
+absl::StatusOr<std::pair<Ref<OpenFile>, Ref<OpenFile>>> OpenSocketPair(int socket_type,
+                                                                       const char* type) {
+  int fds[2];
+  const int result =
+      Uninterrupted([&] { return TheSystem().SocketPair(AF_UNIX, socket_type, 0, fds); });
+  if (result < 0) return IoError(type, "Pair", result);
+  const auto open = [&](int fd) {
+    return Ref<OpenFile>(new OpenFile(fd, OpenFile::Kind::kSocket, type));
+  };
+  return std::pair(open(fds[0]), open(fds[1]));
 }
 
 absl::Status Connect(OpenFile& file, const sockaddr* address, socklen_t size, absl::Time deadline,

@@ -4,6 +4,8 @@
 
 #include <sys/socket.h>
 
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
@@ -11,6 +13,7 @@
 #include "csp/net/endpoint.h"
 #include "csp/net/internal/counted.h"
 #include "csp/net/internal/open_file.h"
+#include "csp/net/unix_address.h"
 
 namespace csp::internal {
 
@@ -25,8 +28,16 @@ absl::StatusOr<Ref<OpenFile>> AdoptSocket(int fd, int domain, int other_domain, 
 
 absl::Status SetSocketOption(OpenFile& file, const char* verb, int level, int name, int value);
 
+absl::Status Shutdown(OpenFile& file, const char* verb, int how);
+
 absl::StatusOr<net::Endpoint> LocalEndpoint(OpenFile& file);
 absl::StatusOr<net::Endpoint> PeerEndpoint(OpenFile& file);
+absl::StatusOr<net::UnixAddress> LocalUnixAddress(OpenFile& file);
+absl::StatusOr<net::UnixAddress> PeerUnixAddress(OpenFile& file);
+
+// Two sockets that are connected with each other.
+absl::StatusOr<std::pair<Ref<OpenFile>, Ref<OpenFile>>> OpenSocketPair(int socket_type,
+                                                                       const char* type);
 
 // Connects, and waits until that is done; DeadlineExceeded, the token's cause. Throws Cancelled.
 absl::Status Connect(OpenFile& file, const sockaddr* address, socklen_t size, absl::Time deadline,

@@ -83,6 +83,10 @@ int System::Socket(int domain, int type, int protocol) {
   return Result(::socket(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol));
 }
 
+int System::SocketPair(int domain, int type, int protocol, int (&fds)[2]) {
+  return Result(::socketpair(domain, type | SOCK_NONBLOCK | SOCK_CLOEXEC, protocol, fds));
+}
+
 int System::Accept(int fd, sockaddr* address, socklen_t* size) {
   return Result(::accept4(fd, address, size, SOCK_NONBLOCK | SOCK_CLOEXEC));
 }

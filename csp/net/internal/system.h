@@ -36,6 +36,7 @@ class System {
 
   // Non-blocking and closed on exec.
   virtual int Socket(int domain, int type, int protocol);
+  virtual int SocketPair(int domain, int type, int protocol, int (&fds)[2]);
   virtual int Accept(int fd, sockaddr* address, socklen_t* size);
   virtual int Connect(int fd, const sockaddr* address, socklen_t size);
   virtual int Bind(int fd, const sockaddr* address, socklen_t size);
