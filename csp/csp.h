@@ -22,6 +22,8 @@
 #include "csp/net/unix_datagram.h"       // IWYU pragma: export
 #include "csp/net/unix_listener.h"       // IWYU pragma: export
 #include "csp/net/unix_stream.h"         // IWYU pragma: export
+#include "csp/os/process.h"              // IWYU pragma: export
+#include "csp/os/signals.h"              // IWYU pragma: export
 #include "csp/sched/dump.h"              // IWYU pragma: export
 #include "csp/select/block.h"            // IWYU pragma: export
 #include "csp/select/case.h"             // IWYU pragma: export

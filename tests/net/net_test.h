@@ -50,8 +50,8 @@ inline std::string ReadSome(net::ByteStream& stream) {
   return std::string(buffer, *count);
 }
 
-// Returns when as many fibers and threads as `waiters` says wait for something of csp/net, or in a
-// select.
+// Returns when as many fibers and threads as `waiters` says wait for something of csp/net or
+// csp/os, or in a select.
 inline void AwaitWaiters(int waiters) {
   const auto count = [](const std::string& dump, const char* room) {
     int found = 0;
@@ -60,7 +60,9 @@ inline void AwaitWaiters(int waiters) {
   };
   EXPECT_TRUE(EventuallyTrue([&] {
     const std::string dump = DumpFibers();
-    return count(dump, "parked in net") + count(dump, "parked in select") >= waiters;
+    return count(dump, "parked in net") + count(dump, "parked in os") +
+               count(dump, "parked in select") >=
+           waiters;
   })) << DumpFibers();
 }
 

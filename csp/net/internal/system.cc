@@ -2,6 +2,9 @@
 
 #include <fcntl.h>
 #include <signal.h>
+#include <sys/eventfd.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -126,6 +129,24 @@ int System::Resolve(const char* host, const addrinfo& hints, addrinfo** found, i
 }
 
 void System::FreeResolved(addrinfo* found) { ::freeaddrinfo(found); }
+
+int System::EventFd() { return Result(::eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC)); }
+
+int System::Pipe(int (&fds)[2]) { return Result(::pipe2(fds, O_CLOEXEC)); }
+
+int System::Duplicate(int fd, int lowest) { return Result(::fcntl(fd, F_DUPFD_CLOEXEC, lowest)); }
+
+int System::PidfdOpen(pid_t pid) {
+  return static_cast<int>(Result(::syscall(SYS_pidfd_open, pid, 0)));
+}
+
+int System::PidfdSignal(int pidfd, int signal) {
+  return static_cast<int>(Result(::syscall(SYS_pidfd_send_signal, pidfd, signal, nullptr, 0)));
+}
+
+int System::WaitForExit(int pidfd, siginfo_t* info, int flags) {
+  return Result(::waitid(P_PIDFD, static_cast<id_t>(pidfd), info, WEXITED | flags));
+}
 
 int System::Close(int fd) { return Result(::close(fd)); }
 

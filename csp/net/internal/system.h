@@ -1,4 +1,4 @@
-// The system calls that csp/net makes, behind one door, so that a test can stand in it and return
+// The system calls that csp/net and csp/os make, behind one door, so that a test can stand in it and return
 // EINTR, EAGAIN or a short count at any call.
 //
 // Each call returns what the system returned, or the error's number negated: errno is a
@@ -12,6 +12,7 @@
 #include <errno.h>
 #include <netdb.h>
 #include <poll.h>
+#include <signal.h>
 #include <sys/socket.h>
 #include <sys/types.h>
 #include <sys/uio.h>
@@ -50,6 +51,17 @@ class System {
   // getaddrinfo: blocks the thread. 0, or its error (EAI_NONAME …); with EAI_SYSTEM `error` is errno.
   virtual int Resolve(const char* host, const addrinfo& hints, addrinfo** found, int& error);
   virtual void FreeResolved(addrinfo* found);
+
+  // Closed on exec; an eventfd does not block, the ends of a pipe do.
+  virtual int EventFd();
+  virtual int Pipe(int (&fds)[2]);
+  // The same under a number that is at least `lowest`, closed on exec.
+  virtual int Duplicate(int fd, int lowest);
+
+  virtual int PidfdOpen(pid_t pid);
+  virtual int PidfdSignal(int pidfd, int signal);
+  // waitid: the child's end, which WNOHANG does not wait for.
+  virtual int WaitForExit(int pidfd, siginfo_t* info, int flags);
 
   // The descriptor is gone, whatever it returns.
   virtual int Close(int fd);
