@@ -121,11 +121,12 @@ TEST_P(TimerTest, OneTickIsForOneWaiter) {
 
 TEST_P(TimerTest, ACancelledWaiterLeavesTheTick) {
   Here([] {
-    Timer timer(absl::Milliseconds(2));
+    Timer timer(absl::Hours(1));
     Task<void> waiter = Go([&] { timer.Wait(); });
     Yield();
     waiter.Cancel();
     EXPECT_THROW(waiter.Join(), TaskCancelled);
+    EXPECT_TRUE(timer.Reset(absl::Milliseconds(1)));
     timer.Wait();
   });
 }
