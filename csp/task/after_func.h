@@ -36,8 +36,7 @@ class AfterFuncClosure {
 template <class F>
 class AfterFuncClosureOf final : public AfterFuncClosure {
  public:
-  template <class G>
-  explicit AfterFuncClosureOf(G&& function) : function_(std::forward<G>(function)) {}
+  explicit AfterFuncClosureOf(F function) : function_(std::move(function)) {}
 
   void Call() override { (void)std::invoke(function_); }
 

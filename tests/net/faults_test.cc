@@ -5,6 +5,7 @@
 #include <atomic>
 #include <climits>
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <string>
@@ -70,7 +71,7 @@ class Faulty final : public internal::System {
   int SetOption(int fd, int level, int name, const void* value, socklen_t size) override {
     return Strikes(Call::kOther) ? -error_ : System::SetOption(fd, level, name, value, size);
   }
-  int Poll(int fd, short events) override {
+  int Poll(int fd, std::int16_t events) override {
     return Strikes(Call::kOther) ? -error_ : System::Poll(fd, events);
   }
 

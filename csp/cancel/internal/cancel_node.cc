@@ -77,11 +77,11 @@ class Cancellation {
   CancelNode** end_ = &to_finish_;
 };
 
-CancelNode::CancelNode(Ref parent, std::int64_t deadline, absl::Status at_deadline)
+CancelNode::CancelNode(Ref parent, std::int64_t deadline, const absl::Status& at_deadline)
     : parent_(std::move(parent)),
       deadline_(parent_ ? std::min(deadline, parent_->deadline_) : deadline),
       at_deadline_(parent_ && parent_->deadline_ == deadline_ ? parent_->at_deadline_
-                                                              : std::move(at_deadline)) {}
+                                                              : at_deadline) {}
 
 CancelNode::~CancelNode() = default;
 
@@ -90,7 +90,7 @@ CancelNode::Ref CancelNode::Make(Ref parent, std::int64_t deadline, absl::Status
   // One timer a path: where a node above comes no later, its timer does for both.
   const bool own_deadline = deadline < (parent ? parent->deadline_ : kForever);
   const bool has_passed = deadline != kForever && deadline <= NowNanos();
-  const Ref node(new CancelNode(std::move(parent), deadline, std::move(at_deadline)));
+  Ref node(new CancelNode(std::move(parent), deadline, at_deadline));
   if (own_deadline && !has_passed) {
     node->timer_ = new DeadlineTimer(*node);
     node->timer_->Start(deadline);

@@ -119,7 +119,7 @@ class CancelNode final : public CancelSignal, public ListNode<CancelNode> {
  private:
   friend class Cancellation;
 
-  CancelNode(Ref parent, std::int64_t deadline, absl::Status at_deadline);
+  CancelNode(Ref parent, std::int64_t deadline, const absl::Status& at_deadline);
   ~CancelNode();
 
   static CancelNode* Destroy(CancelNode* node);

@@ -57,7 +57,7 @@ namespace net {
 int ErrnoOf(const absl::Status& status) {
   const absl::optional<absl::Cord> payload = status.GetPayload(internal::kErrno);
   int error = 0;
-  return payload && absl::SimpleAtoi(std::string(*payload), &error) ? error : 0;
+  return payload && absl::SimpleAtoi(static_cast<std::string>(*payload), &error) ? error : 0;
 }
 
 bool IsClosed(const absl::Status& status) {

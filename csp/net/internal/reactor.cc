@@ -141,7 +141,7 @@ class Reactor::TimerHandler {
   const std::lock_guard lock(mu);
   if (auto* reactor = dynamic_cast<Reactor*>(&runtime.poller())) return reactor->shared_from_this();
   try {
-    const std::shared_ptr<Reactor> reactor(new Reactor);
+    std::shared_ptr<Reactor> reactor(new Reactor);
     runtime.InstallPoller(reactor);
     return reactor;
   } catch (const boost::system::system_error& e) {

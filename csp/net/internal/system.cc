@@ -154,7 +154,7 @@ int System::Flags(int fd) { return Result(::fcntl(fd, F_GETFL)); }
 
 int System::SetFlags(int fd, int flags) { return Result(::fcntl(fd, F_SETFL, flags)); }
 
-int System::Poll(int fd, short events) {
+int System::Poll(int fd, std::int16_t events) {
   pollfd poll{fd, events, 0};
   const int result = Result(::poll(&poll, 1, 0));
   return result > 0 ? poll.revents : result;

@@ -18,6 +18,7 @@
 #include <sys/uio.h>
 
 #include <cstddef>
+#include <cstdint>
 
 namespace csp::internal {
 
@@ -69,7 +70,7 @@ class System {
   virtual int Flags(int fd);
   virtual int SetFlags(int fd, int flags);
   // Which of `events` are there now.
-  virtual int Poll(int fd, short events);
+  virtual int Poll(int fd, std::int16_t events);
 };
 
 // The system in use: the machine's, unless a ScopedSystem lives.

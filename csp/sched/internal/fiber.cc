@@ -18,11 +18,11 @@ Fiber::Fiber(char* stack_low, std::uint8_t stack_class)
 #endif
 }
 
-Fiber::~Fiber() {
 #ifdef CSP_TSAN
-  __tsan_destroy_fiber(context.tsan_fiber);
+Fiber::~Fiber() { __tsan_destroy_fiber(context.tsan_fiber); }
+#else
+Fiber::~Fiber() = default;
 #endif
-}
 
 void Fiber::Bind(TaskRecord* new_task, Worker& worker) {
   task = new_task;
@@ -42,8 +42,9 @@ void Fiber::Bind(TaskRecord* new_task, Worker& worker) {
   words.cancel.store(CancelWordOf(new_task->number), std::memory_order_release);
   new_task->fiber.store(this, std::memory_order_release);
   LightBarrier();  // pairs with RequestCancel's heavy one
-  if (worker.runtime().stopping())
+  if (worker.runtime().stopping()) {
     new_task->cancel_requested.store(true, std::memory_order_relaxed);
+  }
   if (new_task->cancel_requested.load(std::memory_order_relaxed)) {
     words.cancel.store(CancelWordOf(new_task->number) | kTaskCancelled, std::memory_order_release);
   }

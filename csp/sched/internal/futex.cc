@@ -5,12 +5,15 @@
 #include <time.h>
 #include <unistd.h>
 
+#include <cstdint>
+
 #include "csp/base/clock.h"
 
 namespace csp::internal {
 namespace {
 
-long Futex(Atomic<std::uint32_t>& word, int op, std::uint32_t value, const timespec* timeout) {
+std::int64_t Futex(Atomic<std::uint32_t>& word, int op, std::uint32_t value,
+                   const timespec* timeout) {
   static_assert(sizeof word == sizeof(std::uint32_t));
   return syscall(SYS_futex, &word, op | FUTEX_PRIVATE_FLAG, value, timeout, nullptr, 0);
 }

@@ -155,9 +155,9 @@ void* Worker::AwaitPoint(Fiber& fiber) {
 CSP_NO_TSAN void Worker::FiberMain(transfer_t transfer) {
   auto* cargo = static_cast<Switch*>(transfer.data);
   Fiber& self = *static_cast<Worker*>(cargo)->arriving_;
-  Worker* worker = Arrive(self.context, &self, transfer);
+  Arrive(self.context, &self, transfer);
   for (;;) {
-    worker = RunTask(self);
+    Worker* worker = RunTask(self);
     const Runnable next = worker->Next();
     // (Under ASan each task begins on a clean stack, see BuryStack.)
     if (kAsan || next.task == nullptr || next.task->stack_class != self.stack_class()) {
