@@ -1,6 +1,7 @@
 // Sending, receiving and selecting allocate nothing, and what a wait leaves behind is nothing.
 
 #include <algorithm>
+#include <functional>
 #include <optional>
 
 #include "csp/csp.h"
