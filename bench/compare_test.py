@@ -67,14 +67,17 @@ class CompareTest(unittest.TestCase):
         self.assertEqual((rows["mutex, ns", "2"][0], status), ("cannot lock", 0))
 
     def test_failures_stand_in_the_table_and_do_not_end_the_comparison(self):
-        rows, status = self.rows("--jobs", "ring,sieve,yield,parked,spawn,pingpong", "--procs", "2", "--timeout", "1")
+        rows, status = self.rows("--jobs", "ring,sieve,yield,parked,pingpong", "--procs", "2")
         self.assertEqual(status, 1)
         self.assertEqual(rows["ring, ns", "2"][0], "*status 1: bench: a wrong sum*")
         self.assertEqual(rows["sieve, ms", "2"][0], "*died of signal 11*")
         self.assertEqual(rows["yield, ns", "2"][0], "*printed no proper line of JSON*")
         self.assertEqual(rows["parked, ns", "2"][0], "*printed no proper line of JSON*")  # bytes_per_task is missing
-        self.assertEqual(rows["spawn, ns", "2"][0], "*timed out after 1 s*")
         self.assertEqual(rows["pingpong, ns", "2"][0], "100 (100–100)")
+
+    def test_what_takes_too_long_is_ended(self):
+        rows, status = self.rows("--jobs", "spawn", "--procs", "2", "--timeout", "1")
+        self.assertEqual((rows["spawn, ns", "2"][0], status), ("*timed out after 1 s*", 1))
 
     def test_write_replaces_the_last_table_and_nothing_else(self):
         page = self.file("page.md", MARKED)

@@ -19,6 +19,7 @@ CSP_INSTANTIATE(AllocTest);
 template <class Wait>
 void ExpectNoAllocations(Wait wait) {
   const int rounds = Rounds(2'000);
+  StartEveryWorker();
   Pipe there;
   Pipe back;
   Task<void> partner = Go([&] {

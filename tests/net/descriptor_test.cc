@@ -233,9 +233,11 @@ TEST_P(DescriptorTest, CloseEndsEveryCall) {
 TEST_P(DescriptorTest, ACopyOfTheDescriptorKeepsNothingAlive) {
   Here([] {
     Pipe pipe;
-    Select(pipe.in.OnReadable(), OnTimeout(absl::Milliseconds(1)));  // registers it
+    Task<void> registers_it = Go([&] { Select(pipe.in.OnReadable()); });
+    AwaitWaiters(1);
     const int copy = dup(pipe.in.native_handle());
     pipe.in.Close();
+    registers_it.Join();
     EXPECT_TRUE(pipe.out.WriteAll("x").ok());
     Descriptor again = *Descriptor::Adopt(copy);
     EXPECT_EQ(ReadSome(again), "x");

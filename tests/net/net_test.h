@@ -12,7 +12,7 @@
 #include "csp/net/descriptor.h"
 #include "csp/sched/dump.h"
 #include "csp/select/select.h"
-#include "csp/time/time.h"
+#include "csp/task/go.h"
 #include "gtest/gtest.h"
 #include "tests/support/fixture.h"
 
@@ -28,18 +28,6 @@ struct Pipe {
 
   net::Descriptor in;   // to read from
   net::Descriptor out;  // to write to
-};
-
-// As RuntimeTest; the default runtime, which stays, has had its reactor before anything is counted.
-class NetTest : public RuntimeTest {
- protected:
-  void Here(const std::function<void()>& body) {
-    if (on_plain_thread()) {
-      Pipe pipe;
-      Select(pipe.in.OnReadable(), OnTimeout(absl::Milliseconds(1)));
-    }
-    RuntimeTest::Here(body);
-  }
 };
 
 // Reads once; "!" and the status if that fails.
@@ -65,6 +53,21 @@ inline void AwaitWaiters(int waiters) {
            waiters;
   })) << DumpFibers();
 }
+
+// As RuntimeTest; the default runtime, which stays, has had its reactor before anything is counted.
+class NetTest : public RuntimeTest {
+ protected:
+  void Here(const std::function<void()>& body) {
+    if (on_plain_thread()) {
+      Pipe pipe;
+      Task<void> waits_in_it = Go([&] { Select(pipe.in.OnReadable()); });
+      AwaitWaiters(1);
+      EXPECT_TRUE(pipe.out.WriteAll("x").ok());
+      waits_in_it.Join();
+    }
+    RuntimeTest::Here(body);
+  }
+};
 
 }  // namespace csp
 

@@ -75,14 +75,20 @@ TEST(RuntimesTest, TwoSideBySideShareAChannel) {
 }
 
 TEST(RuntimesTest, StatsAddUp) {
+  const Watchdog watchdog;
+  ManualClock clock;
+  const ScopedClock use(&clock);
   csp::Run(
-      [] {
+      [&] {
         const RuntimeStats before = GetStats();
         EXPECT_EQ(before.workers, 3);
         EXPECT_EQ(before.tasks_spawned, 1U);
         EXPECT_EQ(before.tasks_finished, 0U);
         std::vector<Task<void>> tasks;
-        for (int i = 0; i < 50; ++i) tasks.push_back(Go([] { SleepFor(absl::Microseconds(50)); }));
+        for (int i = 0; i < 50; ++i) tasks.push_back(Go([] { SleepFor(absl::Hours(1)); }));
+        EXPECT_TRUE(
+            EventuallyTrue([] { return GetStats().timers == 50 && GetStats().parks >= 50; }));
+        clock.Advance(absl::Hours(1));
         for (Task<void>& task : tasks) task.Join();
         EXPECT_TRUE(EventuallyTrue([] { return GetStats().tasks_finished == 50; }));
         const RuntimeStats after = GetStats();

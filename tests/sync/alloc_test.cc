@@ -21,6 +21,7 @@ CSP_INSTANTIATE(AllocTest);
 // twice, since the first half warms up what is warmed up once.
 template <class Mine, class Its>
 void ExpectNoAllocations(Mine mine, Its its) {
+  StartEveryWorker();
   Task<void> partner = Go([&] {
     for (int i = 0; i < 2 * kRounds; ++i) its(i);
   });
