@@ -156,8 +156,8 @@ TEST_P(ChanCommitTest, NothingIsLostAndNothingTwice) {
     const int rounds = Rounds(700) * (kSoak ? 2 : 1);
     // A plain thread is too slow to be in time with everything.
     const auto all_happened = [&] {
-      return on_plain_thread() || (tally.sent > 0 && tally.cancelled > 0 && tally.late > 0 &&
-                                   tally.refused > 0);
+      return on_plain_thread() ||
+             (tally.sent > 0 && tally.cancelled > 0 && tally.late > 0 && tally.refused > 0);
     };
     for (int round = 0; round < rounds || !all_happened(); ++round) {
       Round(round, tally);

@@ -153,6 +153,7 @@ class Worker : public Switch {
   Runnable Found(Runnable work, std::int64_t now, int naps);
   bool Sleep(bool all_idle);
   void Nap(int fruitless);
+  bool SeesMany() const;
   bool Quiet(std::int64_t until);
   std::int64_t NextTimer() const;
   void FireAllTimers();
