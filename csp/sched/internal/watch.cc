@@ -29,6 +29,8 @@ absl::Duration NapLength(int fruitless) {
 constexpr std::uint64_t kManyWaiting = 32;
 constexpr int kLooksAtMany = 200;
 
+// Nothing is announced meanwhile: the level stays kAwake, so nobody calls, and what is pushed is
+// seen at the next look (idle.h, invariant 1).
 void SpinForSomeMicroseconds() {
   for (int i = 0; i < 300; ++i) CpuRelax();
 }
@@ -67,7 +69,7 @@ Runnable Worker::FindWork() {
 Runnable Worker::Watch() {
   const std::int64_t begin = NowNanos();
   // What was there when it last found something and still is has waited for longer than a nap.
-  if (begin >= DeadlineAfter(looked_at_, NapLength(0))) {
+  if (begin >= DeadlineAfter(found_work_at_, NapLength(0))) {
     if (Runnable next = StealWaiting(sightings_.get())) return Found(next, begin, naps_);
   } else {
     Look(sightings_.get());
@@ -101,7 +103,7 @@ Runnable Worker::Watch() {
 }
 
 Runnable Worker::Found(Runnable work, std::int64_t now, int naps) {
-  found_work_at_ = looked_at_ = now;
+  found_work_at_ = now;
   naps_ = naps;
   return work;
 }

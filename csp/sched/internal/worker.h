@@ -184,8 +184,7 @@ class Worker : public Switch {
   RecordCache records_;
   Random random_;
   std::unique_ptr<Sighting[]> sightings_;
-  std::int64_t looked_at_ = 0;      // when `sightings_` are from, while it runs what it found
-  std::int64_t found_work_at_ = 0;  // when it last watched with success
+  std::int64_t found_work_at_ = 0;  // when it last watched with success; `sightings_` are from then
   int naps_ = 0;                    // how many it took
   std::int64_t last_glance_ = 0;
   int next_glance_ = 0;  // at which worker it begins
